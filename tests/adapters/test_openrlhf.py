@@ -10,7 +10,7 @@ import pytest
 
 from adapters.patient import patient_judge, patient_settings
 from voirdire.adapters.openrlhf import (
-    make_reward_func,
+    OpenRlhfReward,
     openrlhf_response,
     read_openrlhf_request,
 )
@@ -31,7 +31,7 @@ COLUMNS = [
 
 @pytest.fixture
 def golden_func():
-    made = make_reward_func(golden_reward(), judge=patient_judge(), settings=patient_settings())
+    made = OpenRlhfReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
     yield made
     made.close()
 
@@ -238,7 +238,7 @@ def test_a_base_reward_is_added_and_shown(golden_func):
     ],
 )
 def test_what_stands_for_a_missing_reward_follows_the_settings(settings, number):
-    func = make_reward_func(golden_reward(), judge=golden_judge(), **settings)
+    func = OpenRlhfReward(golden_reward(), judge=golden_judge(), **settings)
 
     given = func(["no prompt"], ["p"], ["refuse"])
     func.close()
@@ -264,4 +264,4 @@ def test_a_reward_without_means_needs_a_declared_number(reward_file):
         pytest.warns(UncertifiedWarning),
         pytest.raises(InputError, match="`missing_reward` must be declared"),
     ):
-        make_reward_func(reward_file)
+        OpenRlhfReward(reward_file)

@@ -47,16 +47,16 @@ SORRY, RUDE, SILENT = "I'm sorry.", "No, stupid.", "unanswerable"
 FILE = """
 from adapters.patient import patient_judge, patient_settings
 from voirdire.testing import golden_reward
-from voirdire.adapters.openrlhf import make_reward_func
+from voirdire.adapters.openrlhf import OpenRlhfReward
 
-reward_func = make_reward_func(golden_reward(), judge=patient_judge(), settings=patient_settings())
+reward_func = OpenRlhfReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
 """
 FAILING = """
 import threading
 from dataclasses import dataclass
 
 from voirdire.testing import GoldenJudge, golden_reward
-from voirdire.adapters.openrlhf import make_reward_func
+from voirdire.adapters.openrlhf import OpenRlhfReward
 from voirdire.judging import LiveSettings
 
 
@@ -66,7 +66,7 @@ class Failing(GoldenJudge):
         {does}
 
 
-reward_func = make_reward_func(
+reward_func = OpenRlhfReward(
     golden_reward(), judge=Failing(), settings=LiveSettings(deadline_s=0.5), missing_reward=-0.25
 )
 """

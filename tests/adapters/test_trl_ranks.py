@@ -93,7 +93,6 @@ def test_both_ranks_write_the_record(healthy):
 
     recorded = read_training_run(folder)
 
-    assert recorded.n_writers == 2
     assert {path.name[:5] for path in (folder / "completions").iterdir()} == {"r0of2", "r1of2"}
     assert [step.n for step in recorded.steps] == [32] * N_STEPS
     means = [np.mean(rewards) for rewards, _ in first["rewards"]]

@@ -330,7 +330,6 @@ def test_a_record_has_the_steps_that_the_rollout_says(said, steps, tmp_path):
 
     run = read_training_run(tmp_path / "run")
 
-    assert run.n_writers == 1
     assert [(step.step, step.n) for step in run.steps] == steps
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.patient import patient_judge, patient_settings
 from adapters.reward_servers import reward_server
-from voirdire.adapters.openrlhf import make_reward_func
+from voirdire.adapters.openrlhf import OpenRlhfReward
 from voirdire.adapters.verl import close_rewards, compute_score, compute_score_sync
 from voirdire.errors import InputError
 from voirdire.rewards import LiveReward
@@ -98,7 +98,7 @@ def test_a_server_that_goes_away_leaves_numbers_under_the_same_names():
 
 def test_the_file_of_openrlhf_keeps_giving_numbers_when_its_server_goes_away():
     with reward_server(golden_live()) as url:
-        func = make_reward_func(url, missing_reward=-0.5, settings=patient_settings())
+        func = OpenRlhfReward(url, missing_reward=-0.5, settings=patient_settings())
         before = func(["p sorry"], ["p"], ["refuse"])
     after = func(["p sorry again"], ["p"], ["refuse"])
     func.close()

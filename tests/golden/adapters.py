@@ -13,7 +13,7 @@ from golden.runs import FILES
 from golden.training import scripted_judge
 from voirdire.adapters import reward_function
 from voirdire.adapters.openrlhf import (
-    make_reward_func,
+    OpenRlhfReward,
     openrlhf_response,
     read_openrlhf_request,
 )
@@ -64,7 +64,7 @@ def trl() -> dict[str, Any]:
 
 
 def openrlhf_function() -> dict[str, Any]:
-    function = make_reward_func(_reward(), judge=scripted_judge(), missing_reward=-9.0)
+    function = OpenRlhfReward(_reward(), judge=scripted_judge(), missing_reward=-9.0)
     queries = [prompt + said for prompt, said in zip(PROMPTS, RESPONSES, strict=True)]
     try:
         found = function(queries, PROMPTS, BEHAVIORS)

@@ -95,9 +95,9 @@ def serving(*answers, path="/v1/rewards"):
         thread.join(60)
 
 
-def ask(address, *, deadline_s=30.0, body=ITEMS, token_env="VOIRDIRE_TOKEN"):
+def ask(address, *, deadline_s=30.0, body=ITEMS):
     async def asking():
-        server = RewardServer(address, token_env=token_env)
+        server = RewardServer(address)
         try:
             return await server.ask(body, deadline_s=deadline_s)
         finally:
@@ -137,15 +137,14 @@ def test_it_asks_for_verdicts_and_reads_them():
     assert headers["Content-Type"] == "application/json"
 
 
-def test_the_token_comes_from_the_variable_that_is_named(monkeypatch):
-    monkeypatch.setenv("ANOTHER", "another-token")
+def test_the_token_comes_from_the_environment(monkeypatch):
     with serving(answer()) as (address, seen):
         ask(address)
-        ask(address, token_env="ANOTHER")
-        ask(address, token_env="NOT_SET")
+        monkeypatch.delenv("VOIRDIRE_TOKEN")
+        ask(address)
 
     shown = [headers.get("Authorization") for headers, _ in seen]
-    assert shown == [f"Bearer {TOKEN}", "Bearer another-token", None]
+    assert shown == [f"Bearer {TOKEN}", None]
 
 
 def test_a_busy_server_is_asked_again_when_it_says_so(clock):

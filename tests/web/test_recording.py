@@ -40,7 +40,6 @@ def test_clients_at_neighbouring_steps_add_to_their_own_steps(tmp_path):
 
     run = read_training_run(tmp_path / "run")
 
-    assert run.n_writers == 1
     assert [(step.step, step.n) for step in run.steps] == [(4, 6), (5, 6)]
 
 
@@ -111,7 +110,6 @@ def test_a_trainer_that_goes_back_and_past_where_it_was_counts_once(tmp_path):
 
     run = read_training_run(tmp_path / "run")
 
-    assert run.n_writers == 2
     assert [(step.step, step.n) for step in run.steps] == [(step, 2) for step in range(0, 90, 2)]
 
 

@@ -45,13 +45,17 @@ def test_workers_share_a_port_and_their_figures_are_added_up():
             assert server.post([REFUSE]).json["rewards"] == [5.0]
 
         name = 'voirdire_requests_total{route="/v1/rewards",status="200"}'
-        until(lambda: server.figures()[name] == 40)  # a worker publishes its own every second
-        figures = server.figures()
+        figures = {}
+
+        def is_counted():  # a worker publishes its own every second
+            figures.update(server.figures())
+            return figures[name] == figures["voirdire_reward_count"] == 40
+
+        until(is_counted)
         until(lambda: server.log.count("POST /v1/rewards 200") == 40)
         workers = workers_of(server)
         code = server.end()
 
-    assert figures["voirdire_reward_count"] == 40
     assert figures["voirdire_judge_broken"] == 0
     assert code == 0
     assert not any(map(is_there, workers))
@@ -180,7 +184,6 @@ def test_workers_record_one_run_together(tmp_path):
 
     run, other = (read_training_run(tmp_path / "run" / name) for name in (".", "other"))
 
-    assert run.n_writers == 2
     assert [(step.step, step.n) for step in run.steps] == [(step, 4) for step in range(10)]
     assert [(step.step, step.n) for step in other.steps] == [(0, 1)]
 
@@ -195,6 +198,7 @@ def test_a_run_goes_on_where_a_worker_was_replaced_and_the_server_started_again(
     settings = {"workers": 2, "record": str(tmp_path / "run")}
     with odd(server=settings) as server:
         ask(server, range(3))
+        until(lambda: read_training_run(tmp_path / "run").n_completions == 24)
         first = workers_of(server)
         os.kill(first[0], signal.SIGKILL)
         until(lambda: len(workers_of(server)) == 2 and first[0] not in workers_of(server))

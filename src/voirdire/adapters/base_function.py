@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.adapters.trouble import TroubleLog
+from voirdire.adapters.guarded import TroubleLog
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import BackgroundLoop, wait_for_result
 

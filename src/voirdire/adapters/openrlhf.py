@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OpenRlhfReward",
-    "make_reward_func",
     "openrlhf_response",
     "read_openrlhf_request",
 ]
@@ -130,6 +129,11 @@ class OpenRlhfReward(NumberReward):
     **settings
         The keywords of `NumberReward`: `missing_reward`, `judge`, `record` and so on.
 
+    Raises
+    ------
+    InputError
+        If the reward, its judge or another argument breaks a rule.
+
     Notes
     -----
     May be called from many threads; queries that arrive together are judged together.
@@ -162,29 +166,6 @@ class OpenRlhfReward(NumberReward):
         """
         turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
         return openrlhf_response(self.scored(turns), self.missing)
-
-
-def make_reward_func(reward: RewardModel | str | Path, **settings: Any) -> OpenRlhfReward:
-    """Make the ``reward_func`` of a file that OpenRLHF loads.
-
-    Parameters
-    ----------
-    reward : RewardModel, str or path
-        What pays, its file, or the address of a running ``voirdire serve``.
-    **settings
-        The keywords of `OpenRlhfReward`: `missing_reward`, `judge`, `record` and so on.
-
-    Returns
-    -------
-    OpenRlhfReward
-        To be called ``reward_func`` in that file.
-
-    Raises
-    ------
-    InputError
-        If the reward, its judge or another argument breaks a rule.
-    """
-    return OpenRlhfReward(reward, **settings)
 
 
 def _turns(

@@ -50,8 +50,8 @@ from voirdire.cli.printing import (
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_output
 from voirdire.judging import Asking
-from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.fitting.settings import EVERY_OTHER, FitSettings, Sign
+from voirdire.rewards.settings import ComparisonSettings
 
 if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike

@@ -13,8 +13,7 @@ from voirdire.cli.option_groups import called, option_group, with_reader
 from voirdire.cli.options import Base, File, run_options
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, JudgingSettings, Price
-from voirdire.rewards.scoring.settings import ScoringSettings
-from voirdire.rewards.synthesis.settings import SynthesisSettings
+from voirdire.rewards.settings import ScoringSettings, SynthesisSettings
 
 ASKING = tuple(row.name for row in fields(Asking))
 USUAL = (

@@ -25,7 +25,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, say
 from voirdire.judging import Asking
-from voirdire.rewards.scoring.settings import ReplaySettings
+from voirdire.rewards.settings import ReplaySettings
 
 if TYPE_CHECKING:
     ReplayOptions: TypeAlias = ReplaySettings

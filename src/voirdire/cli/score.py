@@ -38,7 +38,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking
-from voirdire.rewards.scoring.settings import ScoringSettings
+from voirdire.rewards.settings import ScoringSettings
 
 if TYPE_CHECKING:
     from voirdire.judging import CallProgress

@@ -22,7 +22,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import UsageError, say
 from voirdire.judging import Asking
-from voirdire.rewards.synthesis.settings import SynthesisSettings
+from voirdire.rewards.settings import SynthesisSettings
 
 if TYPE_CHECKING:
     from voirdire.rewards import SynthesisProgress

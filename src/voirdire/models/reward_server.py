@@ -139,9 +139,7 @@ class RewardServer:
     Parameters
     ----------
     address : str
-        Such as ``"http://127.0.0.1:8000"``.
-    token_env : str, optional
-        The environment variable with its token; where it is not set, none is sent.
+        Such as ``"http://127.0.0.1:8000"``. Its token, if it has one, is in the environment.
 
     Raises
     ------
@@ -156,7 +154,7 @@ class RewardServer:
     until the deadline; nothing is kept here.
     """
 
-    def __init__(self, address: str, *, token_env: str = TOKEN_ENV) -> None:
+    def __init__(self, address: str) -> None:
         try:
             base = check_base_url(address).removesuffix("/v1")
         except InputError:
@@ -164,11 +162,11 @@ class RewardServer:
             msg = (
                 f"`reward` must be a reward, its file, or an address such as "
                 f"'http://127.0.0.1:8000' without a password, got {shown!r}. A token goes into "
-                f"the environment, as {token_env}."
+                f"the environment, as {TOKEN_ENV}."
             )
             raise InputError(msg) from None
         self.address = base
-        self._keys = read_keys(token_env) if os.environ.get(token_env) else Keys({})
+        self._keys = read_keys(TOKEN_ENV) if os.environ.get(TOKEN_ENV) else Keys({})
         self._asked: HttpConnection | None = None
 
     async def description(self) -> dict[str, Any]:

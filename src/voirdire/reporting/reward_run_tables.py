@@ -159,10 +159,8 @@ def _chosen_steps(steps: Sequence[ReplayPart]) -> Sequence[ReplayPart]:
 def _order(ranks: GroupRanks) -> str:
     if not ranks.n_groups:
         return "order within groups: no group has two completions that both rewards pay"
-    pairs = (
-        f"{ranks.n_same:,} same, {ranks.n_reversed:,} reversed, {ranks.n_tied_before:,} parted, "
-        f"{ranks.n_tied_after:,} tied, {ranks.n_tied_both:,} tied by both"
-    )
+    n_tied = ranks.n_pairs - ranks.n_same - ranks.n_reversed
+    pairs = f"{ranks.n_same:,} same, {ranks.n_reversed:,} reversed, {n_tied:,} tied"
     said = f"order within {ranks.n_groups:,} groups: "
     if math.isnan(ranks.same_order_share):
         said += f"neither reward tells any pair apart ({pairs})"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.order import LabelOrder, default_order
     from voirdire.rewards.comparisons.pairs import PairSet, pairs_of
     from voirdire.rewards.comparisons.reading import comparisons_of, read_comparisons
-    from voirdire.rewards.comparisons.settings import ComparisonLayout, ComparisonSettings
     from voirdire.rewards.features import FeatureSet, feature_set, feature_values
     from voirdire.rewards.file_scoring import (
         BehaviorScores,
@@ -39,8 +38,13 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardModel
     from voirdire.rewards.reward_judge import RewardJudge
-    from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.scoring.settings import ScoringSettings
+    from voirdire.rewards.scores import Scores
+    from voirdire.rewards.settings import (
+        ComparisonLayout,
+        ComparisonSettings,
+        ScoringSettings,
+        SynthesisSettings,
+    )
     from voirdire.rewards.synthesis.recipes import (
         RECIPES_SCHEMA,
         Instruction,
@@ -61,7 +65,6 @@ if TYPE_CHECKING:
         SynthesizedRow,
         WriterCalls,
     )
-    from voirdire.rewards.synthesis.settings import SynthesisSettings
     from voirdire.rewards.synthesis.synthesize import (
         synthesize,
         synthesize_file,
@@ -155,8 +158,8 @@ _HOMES = {
     "BehaviorScores": "file_scoring",
     "CertificateStatus": "certification",
     "ComparisonData": "comparisons.data",
-    "ComparisonLayout": "comparisons.settings",
-    "ComparisonSettings": "comparisons.settings",
+    "ComparisonLayout": "settings",
+    "ComparisonSettings": "settings",
     "Estimate": "fitting.weight_problem",
     "FeatureSet": "features",
     "FitProgress": "fitting.judged_comparisons",
@@ -175,15 +178,15 @@ _HOMES = {
     "RewardJudge": "reward_judge",
     "RewardModel": "model",
     "Sampled": "synthesis.recipes",
-    "Scores": "scoring.scores",
+    "Scores": "scores",
     "ScoringProgress": "file_scoring",
-    "ScoringSettings": "scoring.settings",
+    "ScoringSettings": "settings",
     "ScoringSummary": "file_scoring",
     "Slot": "synthesis.recipes",
     "SlotCount": "synthesis.result",
     "SynthesisProgress": "synthesis.result",
     "SynthesisResult": "synthesis.result",
-    "SynthesisSettings": "synthesis.settings",
+    "SynthesisSettings": "settings",
     "SynthesisSummary": "synthesis.result",
     "SynthesizedRow": "synthesis.result",
     "TrainingRun": "training.run",

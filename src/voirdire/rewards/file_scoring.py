@@ -32,9 +32,9 @@ from voirdire.judging.runs.outputs import (
 from voirdire.judging.runs.parts import MARK, WorkFolder, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.scoring.scores import make_contribution_frame, name_contributions
-from voirdire.rewards.scoring.scoring import BatchScorer
-from voirdire.rewards.scoring.settings import ScoringSettings
+from voirdire.rewards.scores import make_contribution_frame, name_contributions
+from voirdire.rewards.scoring import BatchScorer
+from voirdire.rewards.settings import ScoringSettings
 from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_reward_verdicts
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Dropped
-    from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scores import Scores
 
 __all__ = [
     "SCORE_COLUMNS",

@@ -16,10 +16,14 @@ from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD
-from voirdire.rewards.features import VETO, list_weighed_features
+from voirdire.rewards.features import (
+    VETO,
+    compute_veto_penalty,
+    group_vetoes,
+    list_weighed_features,
+)
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.reward_judge import RewardJudge, describe_judge
-from voirdire.rewards.vetoes import compute_veto_penalty, group_vetoes
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire.records import Certificate, Verdicts
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.reward_judge import RewardJudge
-    from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scores import Scores
     from voirdire.rubrics import Rubric
 
 __all__ = [
@@ -200,8 +200,7 @@ class RewardModel:
         """Do what `features` does from numbers, a column for each proposition and answer."""
         import numpy as np
 
-        from voirdire.rewards.features import compute_features
-        from voirdire.rewards.vetoes import compute_vetoes
+        from voirdire.rewards.features import compute_features, compute_vetoes
 
         features = self.feature_set(behavior)
         values = compute_features(
@@ -232,7 +231,7 @@ class RewardModel:
         ndarray of float, shape (n_items,)
             nan where a feature whose weight is not 0 is missing.
         """
-        from voirdire.rewards.scoring.scores import sum_features
+        from voirdire.rewards.scores import sum_features
 
         return sum_features(self.features(behavior, judged), self.weight_vector(behavior))
 
@@ -293,7 +292,7 @@ class RewardModel:
             `judge` is left out and the reward's own would be sent the texts, or is a file. A
             reward may be a stranger's, and does not decide that by itself.
         """
-        from voirdire.rewards.scoring.scoring import ItemScoring
+        from voirdire.rewards.scoring import ItemScoring
 
         scoring = ItemScoring(
             self,
@@ -340,7 +339,7 @@ class RewardModel:
         *Retries and caching.* The judge's limits say how often a call is tried; `store` keeps
         replies. Two calls at once do not share a limit.
         """
-        from voirdire.rewards.scoring.scoring import ascore_items
+        from voirdire.rewards.scoring import ascore_items
 
         return await ascore_items(self, items, settings)
 
@@ -360,7 +359,7 @@ class RewardModel:
             contributions and its base reward add up to its reward; where scores are centred, the
             feature ``"(center)"`` is one of the rows. Unknown values are null.
         """
-        from voirdire.rewards.scoring.scores import explain_scores
+        from voirdire.rewards.scores import explain_scores
 
         return explain_scores(self, scores)
 

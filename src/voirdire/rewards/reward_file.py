@@ -19,7 +19,7 @@ from voirdire.documents import (
 from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import check_certified, make_certificate, suggest_schema
-from voirdire.rewards.features import list_weighed_features
+from voirdire.rewards.features import group_vetoes, list_weighed_features
 from voirdire.rewards.model import (
     ANY_REWARD,
     REWARD_SCHEMA,
@@ -27,7 +27,6 @@ from voirdire.rewards.model import (
     RewardModel,
 )
 from voirdire.rewards.reward_judge import RewardJudge
-from voirdire.rewards.vetoes import group_vetoes
 from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ __all__ = ["METRICS_TYPE", "NO_PLACE", "Metrics", "SharedMetrics"]
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 NO_PLACE = "no place in the queue within the deadline"
 
+_MINUTE_S = 60.0
 _FAILED = "failed verdict: "
 _REASONS = {  # what the log says of a class of reasons, and how they begin; the first one counts
     "late": ("the judge gave no verdict within the deadline", f"{_FAILED}{LATE}"),
@@ -66,8 +67,7 @@ def reason_class(reason: str) -> str:
 class MissingLog:
     """Writes how many rewards are missing and why, at most once a minute for each class."""
 
-    def __init__(self, *, every_s: float = 60.0) -> None:
-        self._every_s = every_s
+    def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._written_at: dict[str, float] = {}
 
@@ -79,7 +79,7 @@ class MissingLog:
         """Write what has not been written in the last minute; at the end everything."""
         now = time.monotonic()
         for found in list(self._counts):
-            if is_last or now - self._written_at.get(found, -self._every_s) >= self._every_s:
+            if is_last or now - self._written_at.get(found, -_MINUTE_S) >= _MINUTE_S:
                 self._written_at[found] = now
                 n_missing = self._counts.pop(found)
                 log.warning("rewards missing: %d, %s", n_missing, _REASONS[found][0])

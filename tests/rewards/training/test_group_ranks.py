@@ -46,9 +46,10 @@ def check_counts(found, rows):
     expected, (n_groups, n_changed) = counted(rows), changed(rows)
     assert found.n_same == expected["same"]
     assert found.n_reversed == expected["reversed"]
-    assert (found.n_tied_before, found.n_tied_after) == (expected["before"], expected["after"])
-    assert found.n_tied_both == expected["both"]
     assert found.n_pairs == sum(expected.values())
+    n_parted = found.n_pairs - expected["both"]
+    share = found.n_same / n_parted if n_parted else math.nan
+    assert found.same_order_share == pytest.approx(share, nan_ok=True)
     assert found.n_groups == n_groups
     share = n_changed / n_groups if n_groups else math.nan
     assert found.best_changed_share == pytest.approx(share, nan_ok=True)
@@ -129,7 +130,7 @@ def test_a_part_counts_the_pairs_of_its_own_completions(tmp_path, seed):
 def test_rewards_that_differ_by_rounding_alone_are_tied(tmp_path):
     found = ranks_of([(0.1 + 0.2, 0.1, 0), (0.3, 0.2, 0)], tmp_path / "run")
 
-    assert (found.n_tied_before, found.n_same) == (1, 0)
+    assert (found.n_pairs, found.n_same, found.n_reversed) == (1, 0, 0)
     assert found.same_order_share == 0.0
 
 
@@ -146,8 +147,8 @@ def test_a_large_group_is_counted_in_bounded_memory(tmp_path):
     tracemalloc.stop()
 
     # 10 * 9 / 2 pairs stand the other way round, the last two are equal
-    assert (found.n_reversed, found.n_tied_both) == (45, 1)
-    assert found.n_same == n * (n - 1) // 2 - 46
+    assert found.n_reversed == 45
+    assert found.n_same == found.n_pairs - 46 == n * (n - 1) // 2 - 46
     assert peak < 48 * 2**20  # all pairs at once would take 70 MB for a single number of each
 
 

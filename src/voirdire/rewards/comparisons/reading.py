@@ -25,7 +25,7 @@ from voirdire.rewards.comparisons.prompts import (
     CompletionRows,
     assemble_comparisons,
 )
-from voirdire.rewards.comparisons.settings import ComparisonLayout
+from voirdire.rewards.settings import ComparisonLayout
 
 if TYPE_CHECKING:
     from voirdire._types import Judged

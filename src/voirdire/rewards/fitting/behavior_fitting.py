@@ -9,7 +9,7 @@ import numpy as np
 
 from voirdire._messages import list_names
 from voirdire.errors import InputError
-from voirdire.rewards.features import VETO
+from voirdire.rewards.features import VETO, compute_veto_penalty
 from voirdire.rewards.fitting.judged_comparisons import FitProgress
 from voirdire.rewards.fitting.weight_problem import (
     L2_GRID,
@@ -22,7 +22,6 @@ from voirdire.rewards.fitting.weight_problem import (
     estimate_error_rate,
     resample_weights,
 )
-from voirdire.rewards.vetoes import compute_veto_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -18,7 +18,6 @@ from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.comparisons.settings import ComparisonSettings
 from voirdire.rewards.features import VETO, find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
 from voirdire.rewards.fitting.judged_comparisons import (
@@ -30,6 +29,7 @@ from voirdire.rewards.fitting.judged_comparisons import (
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
 from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
 from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.settings import ComparisonSettings
 from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
 
 if TYPE_CHECKING:

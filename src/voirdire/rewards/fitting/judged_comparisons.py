@@ -17,9 +17,8 @@ from voirdire.rewards.comparisons.data import drop_unknown_labels, labelled_by_c
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import count_cyclic, pairs_of
 from voirdire.rewards.comparisons.prompts import hash_prompt
-from voirdire.rewards.features import compute_features
+from voirdire.rewards.features import compute_features, compute_vetoes
 from voirdire.rewards.fitting.settings import EVERY_OTHER
-from voirdire.rewards.vetoes import compute_vetoes
 from voirdire.stats.cautions import list_names
 
 if TYPE_CHECKING:
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
-    from voirdire.rewards.comparisons.settings import ComparisonSettings
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
+    from voirdire.rewards.settings import ComparisonSettings
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 

@@ -15,8 +15,7 @@ from voirdire._validation import check_choice, check_count, check_fraction, shor
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
-from voirdire.rewards.features import feature_set, group_questions
-from voirdire.rewards.vetoes import group_vetoes
+from voirdire.rewards.features import feature_set, group_questions, group_vetoes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,12 +16,13 @@ from voirdire.rewards.against_demands import (
     find_paid_against_demands,
 )
 from voirdire.rewards.live.turns import LiveScores, make_turn_items, read_turn_bases
-from voirdire.rewards.scoring.base_rewards import (
+from voirdire.rewards.scores import (
+    Combiner,
     choose_base_column,
+    hide_unknown_behaviors,
     read_given_base,
     read_item_base,
 )
-from voirdire.rewards.scoring.scores import Combiner, hide_unknown_behaviors
 from voirdire.rewards.verdict_source import plan_reward_judging
 
 if TYPE_CHECKING:

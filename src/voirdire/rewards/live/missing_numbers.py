@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rewards.scoring.scores import LARGEST_REWARD, is_reward
+from voirdire.rewards.scores import LARGEST_REWARD, is_reward
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,7 +24,7 @@ from voirdire.rewards.live.turns import (
     read_turn_bases,
 )
 from voirdire.rewards.reward_file import read_reward_document
-from voirdire.rewards.scoring.scores import Combiner
+from voirdire.rewards.scores import Combiner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,7 @@ from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
 from voirdire.judging.live_judge import LiveVerdicts
 from voirdire.records import Item, Verdicts
-from voirdire.rewards.scoring.base_rewards import read_given_base
-from voirdire.rewards.scoring.scores import Scores
+from voirdire.rewards.scores import Scores, read_given_base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

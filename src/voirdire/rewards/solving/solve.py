@@ -1,4 +1,16 @@
-"""Solve the problem of a fit, with a lower bound that proves how good the weights are."""
+"""Solve the problem of a fit, with a lower bound that proves how good the weights are.
+
+Without λ it is a linear program, and its optimum of least norm is taken. A λ that is small enough
+does not move the optimum of a linear program: it only chooses the point of least norm among its
+optima [1]_. The dual of the linear program shows whether λ is small enough: the dual variables must
+balance without λ. Where no such variables close the gap, λ was too large, and the solver tries a
+smaller one.
+
+References
+----------
+.. [1] O. L. Mangasarian, R. R. Meyer, "Nonlinear perturbation of linear programs", SIAM Journal on
+   Control and Optimization 17(6), 1979. :doi:`10.1137/0317052`
+"""
 
 from __future__ import annotations
 
@@ -6,15 +18,16 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import null_space
 
 from voirdire.errors import DegenerateDataWarning
 from voirdire.rewards.solving.hinge import minimize_hinge
-from voirdire.rewards.solving.linear import minimize_linear
 from voirdire.rewards.solving.problem import RankingSolution, prepare_problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from voirdire.rewards.solving.hinge import HingePoint
     from voirdire.rewards.solving.problem import PreparedProblem, RankingProblem
 
 __all__ = ["solve"]
@@ -114,7 +127,157 @@ def _minimize(
         return nothing, problem.compute_objective(nothing), 0
     near = None if start is None else problem.to_coordinates(start)
     if problem.l2 == 0:
-        return minimize_linear(problem, start=near)
+        return _minimize_linear(problem, start=near)
     point = minimize_hinge(problem, l2=problem.l2, goal=_GOAL, start=near)
     weights = problem.to_weights(point.coordinates)
     return weights, problem.compute_bound(point.duals, weights=weights), point.n_steps
+
+
+# Without λ ----------------------------------------------------------------------------------------
+
+_LINEAR_GOAL = 1e-10
+_FINER = 1e-3
+"""The gap of the problem with λ is closed this much further: the rest is in flat directions."""
+_MAX_TRIES = 6
+_FIRST_SHARE = 1e-4
+_SHRINK = 1e-2
+_MAX_SHIFTS = 12
+_FREE = 1e-9
+"""Forces that are further from both ends, relative to their weight, may be shifted."""
+_NEAR = 1e-6
+"""Margins this close to the kink, relative to all, may be on either side of it."""
+_PAIRS_PER_WEIGHT = 20
+_MOST_PAIRS = 20_000
+
+
+def _minimize_linear(
+    problem: PreparedProblem, *, start: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], float, int]:
+    """Minimise the hinge loss of a problem whose λ is 0; `start` are coordinates near the optimum.
+
+    Gives the weights of least norm, a lower bound of every objective, and the steps taken.
+    """
+    l2, n_steps, least = _choose_small_l2(problem), 0, np.inf
+    for _ in range(_MAX_TRIES):
+        point = minimize_hinge(problem, l2=l2, goal=_LINEAR_GOAL * _FINER, start=start)
+        n_steps += point.n_steps
+        weights = problem.to_weights(point.coordinates)
+        objective = problem.compute_objective(weights)
+        aim, bound = _LINEAR_GOAL * max(1.0, objective), 0.0
+        for find_duals in (_shift_duals, _choose_duals):
+            candidate = problem.compute_bound(find_duals(problem, point, weights), weights=weights)
+            bound = max(bound, candidate)
+            if objective - bound <= aim:
+                return weights, bound, n_steps
+        if objective - bound < least:
+            least, best = objective - bound, (weights, bound)
+        start, l2 = point.coordinates, l2 * _SHRINK
+    return *best, n_steps
+
+
+def _choose_small_l2(problem: PreparedProblem) -> float:
+    """Choose a λ whose gradient is small beside that of one pair."""
+    few = slice(None, None, max(1, problem.gap.size // 1000))
+    lengths = (problem.reduced.write_columns(few) ** 2).mean(axis=1)
+    size = float(lengths[lengths > 0].min(initial=np.inf))
+    gap = float(np.abs(problem.gap).mean())
+    is_known = np.isfinite(size) and gap > 0
+    return _FIRST_SHARE * float(problem.weight.mean()) * size / gap if is_known else 1e-9
+
+
+def _shift_duals(
+    problem: PreparedProblem, point: HingePoint, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Shift the dual variables as little as possible until they balance without λ."""
+    room = np.minimum(point.duals, problem.weight - point.duals)
+    size = float(np.abs(weights).max(initial=0.0)) or 1.0
+    pushed = float(np.abs(problem.differences.features).max() * problem.weight.sum())
+    # The bound is active, and the weight is not just near it.
+    is_pressed = problem.bounds @ weights / size < point.bound_duals / pushed
+    free = room > _FREE * problem.weight
+    return _cancel_gradient(problem, point.duals, free=free, is_pressed=is_pressed)
+
+
+def _choose_duals(
+    problem: PreparedProblem,
+    point: HingePoint,  # noqa: ARG001  # as `_shift_duals`
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Choose the duals of all pairs near their kink anew, by a small linear program in HiGHS.
+
+    Where more pairs than weights meet in one corner, most duals are at an end of their range, and
+    the solution with λ does not show which are not. The dual of a pair away from the kink is 0 or
+    its whole weight. All duals are 0 where there is no solution.
+    """
+    from scipy.optimize import linprog
+
+    residual = problem.gap - problem.differences.score_pairs(weights)
+    near = _find_nearest(np.abs(residual), n_weights=weights.size)
+    duals = np.where(residual > 0, problem.weight, 0.0)
+    duals[near] = 0.0
+    weight = problem.weight[near]
+    rows = problem.differences.write_columns(near) * weight
+    target = -problem.differences.weigh_pairs(duals)
+    size = np.abs(rows).max(axis=1, initial=0.0)
+    size[size == 0] = 1.0
+    bounds = problem.bounds * np.where(problem.bounds != 0, size, 0.0).max(axis=1, keepdims=True)
+    result = linprog(
+        np.append(-problem.gap[near] * weight, np.zeros(len(bounds))),
+        A_eq=np.hstack([rows, bounds.T]) / size[:, None],
+        b_eq=target / size,
+        bounds=[(0.0, 1.0)] * near.size + [(0.0, None)] * len(bounds),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if result.status != 0:
+        return np.zeros(duals.size)
+    shares, bound_duals = np.split(np.asarray(result.x), [near.size])
+    shares = np.clip(shares, 0.0, 1.0)
+    duals[near] = weight * shares
+    free = np.zeros(duals.size, bool)
+    free[near] = (shares > _FREE) & (shares < 1 - _FREE)
+    return _cancel_gradient(problem, duals, free=free, is_pressed=bound_duals > _FREE)
+
+
+def _find_nearest(distance: NDArray[np.float64], *, n_weights: int) -> NDArray[np.int64]:
+    reach = _NEAR * max(1.0, float(distance.mean()))
+    at_least = min(distance.size, _PAIRS_PER_WEIGHT * n_weights)
+    reach = max(reach, float(np.partition(distance, at_least - 1)[at_least - 1]))
+    near: NDArray[np.int64] = np.flatnonzero(distance <= reach)[:_MOST_PAIRS]
+    return near
+
+
+def _cancel_gradient(
+    problem: PreparedProblem,
+    duals: NDArray[np.float64],
+    *,
+    free: NDArray[np.bool_],
+    is_pressed: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Shift the free duals until the gradient is 0 in directions that no bound restricts.
+
+    Each is shifted in proportion to the square of its distance from its ends.
+    """
+    pairs = np.flatnonzero(free)
+    pressing = problem.bounds[is_pressed]
+    is_held = (pressing != 0).any(axis=0)
+    loose = np.eye(is_held.size)[~is_held]
+    if problem.order:
+        loose = null_space(pressing).T if len(pressing) else np.eye(is_held.size)
+    upper, columns = problem.weight[pairs], loose @ problem.differences.write_columns(pairs)
+    best, least = duals, np.inf
+    for _ in range(_MAX_SHIFTS):
+        gradient = loose @ problem.differences.weigh_pairs(duals)
+        off = float(np.abs(gradient).max(initial=0.0))
+        if not off < least / 2:
+            break
+        best, least = duals, off
+        room = np.minimum(duals[pairs], upper - duals[pairs])
+        matrix = (columns * room**2) @ columns.T
+        scale = np.sqrt(np.diagonal(matrix))
+        scale = np.where(scale > 0, scale, 1.0)
+        inverse = np.linalg.pinv(matrix / scale / scale[:, None], rcond=1e-13, hermitian=True)
+        shift = (inverse @ (gradient / scale)) / scale
+        duals = duals.copy()
+        duals[pairs] = np.clip(duals[pairs] - room**2 * (shift @ columns), 0.0, upper)
+    return best

@@ -17,8 +17,8 @@ from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
+from voirdire.rewards.settings import SynthesisSettings
 from voirdire.rewards.synthesis.recipes import Traits, draw_traits, load_recipes
-from voirdire.rewards.synthesis.settings import SynthesisSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

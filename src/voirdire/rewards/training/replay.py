@@ -28,9 +28,8 @@ from voirdire.rewards.file_scoring import (
     make_reward_frame,
 )
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.scoring.base_rewards import NO_BASE
-from voirdire.rewards.scoring.scores import Combiner
-from voirdire.rewards.scoring.settings import ReplaySettings
+from voirdire.rewards.scores import NO_BASE, Combiner
+from voirdire.rewards.settings import ReplaySettings
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
     make_item,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scores import Scores
 
 __all__ = ["GroupRanks", "Replay", "ReplayPart", "replay"]
 
@@ -79,8 +78,7 @@ class GroupRanks:
         Pairs of completions of one group that have both rewards.
     n_same, n_reversed : int
         Pairs that both rewards put in the same order, and in opposite ones.
-    n_tied_before, n_tied_after, n_tied_both : int
-        Pairs that are equal under the first reward alone, the second alone, and both.
+        In the others one reward or both are equal.
     same_order_share : float
         `n_same` over the pairs that one reward or the other parts; nan where there are none.
     best_changed_share : float
@@ -91,9 +89,6 @@ class GroupRanks:
     n_pairs: int
     n_same: int
     n_reversed: int
-    n_tied_before: int
-    n_tied_after: int
-    n_tied_both: int
     same_order_share: float
     best_changed_share: float
 
@@ -625,9 +620,9 @@ def _make_part(figures: dict[str, Any], orders: NDArray[np.int64]) -> ReplayPart
 
 # The order within groups ------------------------------------------------------------------------
 
-_KINDS = np.array([[0, 3, 1], [2, 4, 2], [1, 3, 0]])
-"""Kind of a pair by the signs of its two differences: same order (0), reversed (1), tied in the
-first reward (2), in the second (3), in both (4)."""
+_KINDS = np.array([[0, 2, 1], [2, 3, 2], [1, 2, 0]])
+"""Kind of a pair by the signs of its two differences: same order (0), reversed (1), tied in one
+reward (2), in both (3)."""
 
 
 def count_orders(
@@ -643,7 +638,7 @@ def count_orders(
     Returns a row for each part: pairs by their kind, groups of two or more, and those of them in
     which no completion that was best is best.
     """
-    counts = np.zeros((n_parts, 7), dtype=np.int64)
+    counts = np.zeros((n_parts, 6), dtype=np.int64)
     if not groups.size:
         return counts
     starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
@@ -652,15 +647,15 @@ def count_orders(
     ends, rows, distance = np.repeat(starts + sizes, sizes), np.arange(groups.size), 1
     while (rows := rows[rows + distance < ends[rows]]).size:  # with the next, the one after, …
         signs = [np.sign(ranks[rows] - ranks[rows + distance]) + 1 for ranks in (first, second)]
-        codes = parts[rows] * 5 + _KINDS[signs[0], signs[1]]
-        counts[:, :5] += np.bincount(codes, minlength=n_parts * 5).reshape(n_parts, 5)
+        codes = parts[rows] * 4 + _KINDS[signs[0], signs[1]]
+        counts[:, :4] += np.bincount(codes, minlength=n_parts * 4).reshape(n_parts, 4)
         distance += 1
     is_best = [
         ranks == np.repeat(np.maximum.reduceat(ranks, starts), sizes) for ranks in (first, second)
     ]
     is_changed = ~np.logical_or.reduceat(is_best[0] & is_best[1], starts)
-    counts[:, 5] = np.bincount(parts[starts[sizes > 1]], minlength=n_parts)
-    counts[:, 6] = np.bincount(parts[starts[(sizes > 1) & is_changed]], minlength=n_parts)
+    counts[:, 4] = np.bincount(parts[starts[sizes > 1]], minlength=n_parts)
+    counts[:, 5] = np.bincount(parts[starts[(sizes > 1) & is_changed]], minlength=n_parts)
     return counts
 
 
@@ -675,17 +670,14 @@ def _rank_within_groups(values: NDArray[np.float64], groups: NDArray[Any]) -> ND
 
 
 def _make_group_ranks(
-    same: int, turned: int, before: int, after: int, both: int, n_groups: int, n_changed: int
+    same: int, turned: int, parted_once: int, tied: int, n_groups: int, n_changed: int
 ) -> GroupRanks:
-    parted = same + turned + before + after
+    parted = same + turned + parted_once
     return GroupRanks(
         n_groups=n_groups,
-        n_pairs=parted + both,
+        n_pairs=parted + tied,
         n_same=same,
         n_reversed=turned,
-        n_tied_before=before,
-        n_tied_after=after,
-        n_tied_both=both,
         same_order_share=same / parted if parted else math.nan,
         best_changed_share=n_changed / n_groups if n_groups else math.nan,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from voirdire.rewards.certification import CertificateState  # noqa: TC001
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from voirdire._types import Threshold
 
 __all__ = [
-    "ALARM_KINDS",
     "Alarm",
     "AlarmKind",
     "TrainingRun",
@@ -24,9 +23,6 @@ __all__ = [
 AlarmKind: TypeAlias = Literal["missing", "saturation", "length", "nonsense"]
 """What an alarm is about: rewards that are missing; rewards that no longer tell the responses to a
 prompt apart; responses that grow; nonsense that gets more frequent."""
-
-ALARM_KINDS: tuple[AlarmKind, ...] = get_args(AlarmKind)
-"""In the order in which they are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,8 +167,6 @@ class TrainingRun:
         When the run began, ISO 8601.
     versions : mapping of str to str
         Of this package, and of the framework where it is known.
-    n_writers : int
-        Processes that wrote.
     is_centered : bool
         Whether each behavior's mean was taken off its rule rewards.
     certificates : mapping of str to str
@@ -205,7 +199,6 @@ class TrainingRun:
     length_unit: Literal["tokens", "characters"] = "tokens"
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
-    n_writers: int = 1
     is_centered: bool = False
     certificates: Mapping[str, CertificateState] = field(default_factory=dict, repr=False)
     dropped: tuple[str, ...] = ()

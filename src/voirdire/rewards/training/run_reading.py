@@ -109,7 +109,6 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         ),
         alarms=alarms,
         length_unit="tokens" if completions.by_tokens else "characters",
-        n_writers=completions.n_sessions,
         dropped=tuple(dropped),
         **about,
     )
@@ -282,7 +281,6 @@ class _Completions:
             .collect(engine="streaming")
         )
         self._sessions = _place_sessions(steps)
-        self.n_sessions = self._sessions.height
         steps = self._keep_counted_rows(steps)
         self.by_tokens = steps.height > 0 and bool(steps["has_tokens"].all())
         firsts = steps.group_by("part").agg(pl.col("step").min()).sort("step", "part")

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from voirdire.rewards.certification import list_paying_propositions
-from voirdire.rewards.scoring.scores import list_paying_answers
+from voirdire.rewards.scores import list_paying_answers
 from voirdire.rewards.training.completion_rows import (
     Call,
     RowLayout,

@@ -9,8 +9,7 @@ import numpy as np
 
 from voirdire.errors import NoDataError
 from voirdire.studies.reward.notes import write_note
-from voirdire.studies.reward.ranking import find_errors
-from voirdire.studies.reward.resampling import PromptResamples, compute_mean
+from voirdire.studies.reward.ranking import PromptResamples, compute_mean, find_errors
 from voirdire.studies.reward.responses import (
     Part,
     find_seen_prompts,

@@ -21,9 +21,8 @@ from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle
 from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
 from voirdire.studies.reward.drives import describe_drives
 from voirdire.studies.reward.notes import note_drives, note_errors, write_note
-from voirdire.studies.reward.ranking import compute_error_rates
+from voirdire.studies.reward.ranking import PromptResamples, compute_error_rates
 from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
-from voirdire.studies.reward.resampling import PromptResamples
 from voirdire.studies.reward.responses import (
     BehaviorComparisons,
     Part,

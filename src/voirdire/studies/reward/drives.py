@@ -9,10 +9,9 @@ import numpy as np
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified
 from voirdire.rewards.features import VETO
-from voirdire.rewards.scoring.scores import compute_contributions
+from voirdire.rewards.scores import compute_contributions
 from voirdire.rubrics.rubric import write_demand
-from voirdire.studies.reward.ranking import find_errors
-from voirdire.studies.reward.resampling import center_by_prompt, compute_mean
+from voirdire.studies.reward.ranking import center_by_prompt, compute_mean, find_errors
 from voirdire.studies.reward.result import FeatureDrive
 
 if TYPE_CHECKING:

@@ -9,15 +9,14 @@ import numpy as np
 
 from voirdire.records.thresholds import get_thresholds
 from voirdire.rubrics import expression_holds, expression_probability
-from voirdire.studies.reward.ranking import TIE
-from voirdire.studies.reward.resampling import sum_by_prompt
+from voirdire.studies.reward.ranking import TIE, sum_by_prompt
 from voirdire.studies.reward.result import RefusalErrors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.rubrics import Rubric
-    from voirdire.studies.reward.resampling import Column, PromptResamples
+    from voirdire.studies.reward.ranking import Column, PromptResamples
     from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
 __all__ = ["count_refusal_errors", "find_refusal_error", "find_refusal_expression"]

@@ -16,7 +16,7 @@ from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.prompts import hash_prompt
-from voirdire.rewards.scoring.scores import Combiner, select_columns
+from voirdire.rewards.scores import Combiner, select_columns
 from voirdire.rewards.verdict_source import JudgeSource, open_reward_verdicts, plan_judge
 
 if TYPE_CHECKING:

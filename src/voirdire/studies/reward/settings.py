@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003  # the command line reads the types
 
 from voirdire._validation import check_count, check_fraction
-from voirdire.rewards.comparisons.settings import ComparisonLayout
+from voirdire.rewards.settings import ComparisonLayout
 
 __all__ = ["RewardExaminationSettings"]
 

@@ -11,14 +11,15 @@ import msgspec
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging.settings import StoredReplies
-from voirdire.rewards.scoring.base_rewards import (
+from voirdire.rewards.scores import (
+    Combiner,
     choose_base_column,
     has_base,
+    hide_unknown_behaviors,
     note_unused_base,
     read_given_base,
     read_item_base,
 )
-from voirdire.rewards.scoring.scores import Combiner, hide_unknown_behaviors
 from voirdire.rewards.verdict_source import choose_source
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.scoring.scores import Scores
+    from voirdire.rewards.scores import Scores
 
 __all__ = ["BatchScorer", "ItemScoring", "ascore_items"]
 

@@ -1,1 +1,0 @@
-"""Rewards of items, in memory and from file to file."""
