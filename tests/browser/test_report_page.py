@@ -28,11 +28,13 @@ def _row(judge, annotators, *, won, epsilon):
         "judge": judge,
         "alignment": "accuracy",
         "epsilon": epsilon,
+        "epsilon_mode": "additive",
         "n_items": 60,
         "winning_rate": won / len(annotators),
         "winning_rate_bh": won / len(annotators),
         "passed": 2 * won >= len(annotators),
         "outcome": "passed" if 2 * won >= len(annotators) else "failed",
+        "because": {"code": "", "sentence": ""},
         "advantage_probability": 0.9,
         "human_advantage": 0.93,
         "annotators": [
@@ -70,18 +72,8 @@ def _content(judges, annotators):
         for judge in judges
         for won, epsilon in ((0, 0.05), (1, 0.1), (3, 0.15), (4, 0.2), (4, 0.3))
     ]
-    raters = [{"name": name, "role": "annotator"} for name in annotators]
-    raters += [{"name": name, "role": "judge"} for name in judges]
-    size = len(raters)
     question = {
         "question": rows[0]["question"],
-        "agreement": {
-            "matrix": {
-                "coefficient": "cohen_kappa",
-                "raters": raters,
-                "values": [[None if i == j else 0.5 for j in range(size)] for i in range(size)],
-            }
-        },
         "diagnosis": {
             "judges": [
                 {

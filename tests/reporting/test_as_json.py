@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -19,7 +18,6 @@ from voirdire.reporting import (
 from voirdire.studies import Examination
 
 NUMBER = (int, float)
-EARLIER = Path(__file__).parents[1] / "golden/files/certificate.json"
 # As ../shared/design.md, section 7, lists them.
 EXAMINATION_KEYS = {
     "question": str,
@@ -252,14 +250,3 @@ def test_an_examination_is_read_back_with_every_figure(examination):
 @pytest.mark.ci
 def test_the_record_and_its_json_give_one_page(examination):
     assert html_report(examination) == html_report(examination_to_json(examination))
-
-
-def test_results_of_version_0_1_are_read_with_every_figure():
-    rows = json.loads(EARLIER.read_text(encoding="utf-8"))["examinations"]
-
-    found = json.loads(examination_to_json(examination_from_json({"examinations": rows})))
-
-    for row, before in zip(found["examinations"], rows, strict=True):
-        kept = before.keys() - {"reasons", "outcome_reasons", "uncertainty", "method"}
-        assert {name: row[name] for name in kept} == {name: before[name] for name in kept}
-        assert row["uncertainty"].items() >= before["uncertainty"].items()

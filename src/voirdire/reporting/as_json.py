@@ -6,7 +6,6 @@ An examination is read back too, into the record that it was written from.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from voirdire.studies.certificate import result_as_dict
 from voirdire.studies.whole_study import Examination
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from voirdire.records import Certificate
     from voirdire.stats.power_analysis import PowerResult
@@ -79,13 +78,13 @@ def examination_as_dict(examination: Examination) -> dict[str, Any]:
 def examination_from_json(
     content: str | bytes | Mapping[str, Any], *, source: str = "report.json"
 ) -> Examination:
-    """Read what `examination_to_json` wrote, in this version or an older one.
+    """Read what `examination_to_json` wrote.
 
     Parameters
     ----------
     content : str, bytes or mapping
-        The JSON, as text, as UTF-8, or decoded; null and nan are alike. Keys that this version does
-        not know are left aside, and what an older version lacks is undefined.
+        The JSON, as text, as UTF-8, or decoded; null and nan are alike. Unknown keys are
+        left aside.
     source : str, optional
         What errors call it.
 
@@ -120,18 +119,7 @@ def examination_from_json(
         smaller="Examine fewer judges, alignments or ε at a time.",
     )
     _check_sort(plain, f"{source}: must be {wanted}")
-    results = plain["examinations"]
-    if isinstance(results, list | tuple):
-        results = [*map(_complete_row, results)]
-    examination = read_record(
-        Examination, {**plain, "examinations": results}, source=source, made_by=_MADE_BY
-    )
-    for place, rows, sizes in _square_tables(examination):
-        if len(rows) not in sizes or any(len(row) != len(rows) for row in rows):
-            either = " or ".join(f"{size} x {size}" for size in sizes)
-            msg = f"{source}: {place} must be a table of {either}, got {len(rows)} rows."
-            raise InputError(msg)
-    return examination
+    return read_record(Examination, plain, source=source, made_by=_MADE_BY)
 
 
 _MADE_BY = "Make one with `voirdire examine --json`"
@@ -153,37 +141,6 @@ def _check_sort(plain: Mapping[str, Any], wanted: str) -> None:
         keys = ", ".join(repr(shorten(key, width=20)) for key in list(plain)[:5]) or "no keys"
         msg = f"{wanted}, with a key `examinations`, got an object with {keys}. {_MADE_BY}."
         raise InputError(msg)
-
-
-def _complete_row(row: Any) -> Any:
-    """Bring a result of an older version into the form of this one.
-
-    Version 0.1 wrote several reasons, and before that sentences alone. The first stands for what
-    decided, and the others are cautions.
-    """
-    if not isinstance(row, Mapping):
-        return row
-    texts = {name: row.get(name) or [] for name in ("reasons", "outcome_reasons", "warnings")}
-    if not all(isinstance(each, list | tuple) for each in texts.values()):
-        return row
-    reasons, sentences, warnings = texts.values()
-    reasons = reasons or [{"code": "", "sentence": each} for each in sentences]
-    cautions = row.get("cautions") or [{"code": "", "sentence": each} for each in warnings]
-    older: dict[str, Any] = {"epsilon_mode": "additive"}
-    if "because" not in row:
-        older["because"] = reasons[0] if reasons else {"code": "", "sentence": ""}
-        cautions = [*cautions, *reasons[1:]] if isinstance(cautions, list | tuple) else cautions
-    return older | dict(row) | {"cautions": cautions}
-
-
-def _square_tables(examination: Examination) -> Iterator[tuple[str, Any, tuple[int, ...]]]:
-    """Name the tables of raters and of labels, with their rows and how many there should be."""
-    for number, question in enumerate(examination.questions):
-        matrix = question.agreement.matrix if question.agreement else None
-        if matrix is not None:
-            place, size = f"$.questions[{number}].agreement.matrix", len(matrix.raters)
-            yield f"{place}.values", matrix.values, (size,)
-            yield f"{place}.n_items", matrix.n_items, (0, size)
 
 
 def certificate_to_json(certificate: Certificate) -> str:

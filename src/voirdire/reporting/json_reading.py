@@ -28,8 +28,6 @@ from typing import (
     get_type_hints,
 )
 
-import numpy as np
-
 from voirdire._types import Margin, Share
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -150,8 +148,6 @@ def _kind(hint: Any) -> _Kind:
         return _kind_of_union(parts)
     if origin is tuple:
         return _kind_of_array(parts[0])
-    if origin is np.ndarray:
-        return _kind_of_table(get_args(parts[1])[0])
     if isinstance(hint, type) and is_dataclass(hint):
         return _kind_of_record(hint)
     return _kind_of_object(parts[-1] if parts else Any)
@@ -285,21 +281,6 @@ def _kind_of_array(hint: Any) -> _Kind:
         return tuple(values)
 
     kind = _Kind(read, "an array", tuple)
-    return kind
-
-
-def _kind_of_table(dtype: Any) -> _Kind:
-    rows = _kind_of_array(_kind_of_array(float if issubclass(dtype, np.floating) else int))
-
-    def read(value: Any) -> Any:
-        table = rows.read(value)
-        if len({len(row) for row in table}) > 1:
-            raise kind.refuse(value)
-        return np.array(table, dtype=dtype)
-
-    kind = _Kind(
-        read, "a table of numbers with rows of one length", lambda: np.empty((0, 0), dtype=dtype)
-    )
     return kind
 
 

@@ -170,7 +170,6 @@ def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
         categories=_declared_categories(matrix),
         clusters=matrix.clusters,
         confidence_level=plan.confidence_level,
-        annotator_names=matrix.annotators,
         judge_names=matrix.judges,
     )
 

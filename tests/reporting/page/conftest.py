@@ -98,9 +98,7 @@ def make_row():
                 "n_clusters": 60,
                 "reason": None,
             },
-            "outcome_reasons": [],
-            "reasons": [],
-            "warnings": [],
+            "because": {"code": "", "sentence": "", "figures": {}},
             "cautions": [],
             "smallest_epsilon": None,
             "uncertainty": {
@@ -173,8 +171,6 @@ def make_question():
 
     def make(human=0.57, judges=None, **keys):
         judges = judges or {"gpt": 0.53}
-        names = ["ann-1", "ann-2", *judges]
-        kappas = [human, human, *judges.values()]
         base = {
             "question": "label",
             "kind": "boolean",
@@ -197,19 +193,6 @@ def make_question():
                     }
                     for name, kappa in judges.items()
                 ],
-                "matrix": {
-                    "coefficient": "cohen_kappa",
-                    "weights": None,
-                    "raters": [
-                        {"name": name, "role": "judge" if name in judges else "annotator"}
-                        for name in names
-                    ],
-                    "values": [
-                        [None if i == j else min(kappas[i], kappas[j]) for j in range(len(names))]
-                        for i in range(len(names))
-                    ],
-                    "n_items": [[60] * len(names) for _ in names],
-                },
             },
             "comparisons": [],
             "diagnosis": None,

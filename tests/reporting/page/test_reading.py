@@ -87,18 +87,6 @@ def test_a_figure_may_be_undefined_however_it_is_written(make_row, make_content,
     assert "gpt – ✓ passed .91" in page
 
 
-def test_older_json_has_fewer_keys(make_row, make_content):
-    row = make_row()
-    for key in ("reasons", "cautions", "smallest_epsilon", "uncertainty"):
-        del row[key]
-    content = make_content(row | {"warnings": ["mind the gap"]})
-    del content["questions"]
-
-    page = html_report(content)
-
-    assert "mind the gap" in page
-
-
 @pytest.mark.parametrize(
     ("place", "key"),
     [("", "passed"), (".annotators[0]", "rejected"), (".controls[0]", "passed")],

@@ -115,8 +115,8 @@ def full(make_row, make_content, make_question):
         "questions": [{"question": "label", "winning_rate": 0.5, "passed": True}],
     }
     dropped = [{"reason": "unknown label", "source": "labels.csv", "line": 7, "value": "maybe"}]
-    rows[0]["cautions"] = [note(code) for code in CAUTIONS]
-    rows[0]["reasons"] = [note(code) for code in REASONS]
+    rows[0]["because"] = note(REASONS[0])
+    rows[0]["cautions"] = [note(code) for code in (*CAUTIONS, *REASONS[1:])]
     return make_content(*rows, questions=[question], pooled=[pooled], dropped=dropped)
 
 
@@ -395,22 +395,6 @@ def test_several_questions_start_with_a_table_of_all(make_row, make_content, pag
     assert "At a glance: verdict by judge and question Judge polite true a ✓ may replace" in text
 
 
-@pytest.mark.parametrize(
-    ("values", "wanted"),
-    [([], "4 x 4"), ([[1.0]], "4 x 4"), ([[None, 0.5], [0.2]], "numbers with rows of one length")],
-)
-def test_a_matrix_of_a_wrong_shape_is_refused(full, values, wanted):
-    [question] = full["questions"]
-    matrix = question["agreement"]["matrix"] | {"values": values}
-    content = full | {
-        "questions": [question | {"agreement": question["agreement"] | {"matrix": matrix}}]
-    }
-
-    place = rf"\$\.questions\[0\]\.agreement\.matrix\.values must be a table of {wanted}"
-    with pytest.raises(InputError, match=place):
-        html_report(content)
-
-
 def places(value, path=()):
     """List the places of a JSON object."""
     yield path
@@ -454,7 +438,7 @@ def test_odd_figures_do_not_break_the_page(make_row, make_content, new):
     notes = [
         note(code) | {"figures": dict.fromkeys(FIGURES, new)} for code in (*CAUTIONS, *REASONS)
     ]
-    row = make_row(outcome="no_evidence", cautions=notes, reasons=notes, uncertainty=None)
+    row = make_row(outcome="no_evidence", cautions=notes, because=notes[-1], uncertainty=None)
 
     page = html_report(make_content(row))
 

@@ -100,7 +100,7 @@ def test_passing_only_between_two_margins_lists_them(verdict_of, make_row):
     rows = [
         make_row(won=1, epsilon=0.1),
         make_row(won=3, epsilon=0.2),
-        make_row(won=4, epsilon=0.3, outcome="no_evidence", reasons=[reason]),
+        make_row(won=4, epsilon=0.3, outcome="no_evidence", because=reason),
     ]
 
     verdict = verdict_of(*rows)
@@ -127,24 +127,6 @@ def test_no_evidence_says_why_and_what_to_do(verdict_of, make_row):
     assert verdict.todo.startswith(
         "Annotate more items with the rare label, at least ten on each side."
     )
-
-
-def test_further_reasons_of_an_older_version_are_warnings(verdict_of, read, make_row):
-    weak = {"code": "weak_agreement", "sentence": "…", "figures": {"low": 0.12, "needed": 0.2}}
-    row = make_row(outcome="no_evidence", reasons=[ONE_SIDED, weak])
-
-    assert "55 items on one side" in verdict_of(row).sentence
-    assert "as low as α = .12, little more than chance" in read("warnings", row)
-
-
-def test_a_reason_without_a_code_is_said_as_it_stands(verdict_of, make_row):
-    row = make_row(outcome="no_evidence", outcome_reasons=["the moon was full"])
-    del row["reasons"]
-
-    verdict = verdict_of(row)
-
-    assert "No evidence about gpt on label: the moon was full." in verdict.sentence
-    assert verdict.todo == "See the documentation of voirdire."
 
 
 def test_failed_calls_that_turn_the_outcome_are_said(verdict_of, make_row):
@@ -280,7 +262,7 @@ def test_close_starts_at_a_tenth(verdict_of, make_row, stability, is_close):
 
 def test_what_the_judge_left_out_is_not_the_labels_fault(verdict_of, make_row, make_question):
     reason = {"code": "untestable", "sentence": "…", "figures": {"min_items": 30}}
-    row = make_row(of=0, won=0, n_items=20, outcome="no_evidence", reasons=[reason])
+    row = make_row(of=0, won=0, n_items=20, outcome="no_evidence", because=reason)
 
     verdict = verdict_of(row, questions=[make_question(n_items=60)])
 
@@ -290,7 +272,7 @@ def test_what_the_judge_left_out_is_not_the_labels_fault(verdict_of, make_row, m
 
 def test_a_judge_whose_calls_all_failed_answered_nothing(verdict_of, make_row, make_question):
     reason = {"code": "untestable", "sentence": "…", "figures": {"min_items": 30}}
-    row = make_row(of=0, won=0, n_items=0, outcome="no_evidence", reasons=[reason])
+    row = make_row(of=0, won=0, n_items=0, outcome="no_evidence", because=reason)
     row["worst_case"] = lost(n_failures=60, winning_rate=None)
 
     verdict = verdict_of(row, questions=[make_question(n_items=60)])

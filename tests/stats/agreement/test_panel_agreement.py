@@ -176,24 +176,6 @@ def test_the_panel_has_the_figures_of_the_single_functions(panel):
     assert result.panel[3].low == pytest.approx(alpha.low, nan_ok=True)
 
 
-@pytest.mark.ci
-@given(panels())
-def test_the_matrix_is_that_of_scikit_learn(panel):
-    humans, judges = panel
-
-    matrix = measure_panel(humans, judges, level="nominal").matrix
-
-    everyone = np.column_stack([humans, judges])
-    for a, b in itertools.product(range(everyone.shape[1]), repeat=2):
-        pair = everyone[:, [a, b]]
-        pair = pair[(pair >= 0).all(axis=1)]
-        assert matrix.n_items[a, b] == len(pair)
-        if a == b or len(np.unique(pair)) < 2:
-            assert math.isnan(matrix.values[a, b])
-        else:
-            assert matrix.values[a, b] == pytest.approx(cohen_kappa_score(*pair.T), abs=1e-12)
-
-
 def brute_force_errors(humans, judges, level):
     """Standard errors of all pairwise figures by the jackknife over items."""
     figures = []
@@ -326,7 +308,7 @@ def test_a_continuous_scale_has_no_majority():
     assert result.judges[0].coefficients[1].low < 0.5 < result.judges[0].coefficients[1].high
 
 
-def test_a_large_crowd_has_no_matrix_but_all_figures():
+def test_a_large_crowd_has_all_figures():
     rng = np.random.default_rng(0)
     humans = np.full((400, 150), -1)
     seats = np.argsort(rng.random(humans.shape), axis=1)[:, :4]
@@ -336,7 +318,6 @@ def test_a_large_crowd_has_no_matrix_but_all_figures():
 
     result = measure_panel(humans, truth[:, 0], level="nominal")
 
-    assert result.matrix is None
     assert result.ceiling[0].n_raters == 150
     # 400 items with 6 pairs each, among 150 * 149 / 2 pairs.
     assert "fewer than 10" in result.ceiling[1].reason
@@ -352,20 +333,16 @@ def test_a_large_crowd_has_no_matrix_but_all_figures():
 
 
 def test_figures_have_the_names_of_the_json():
-    result = measure_panel(
-        [[0, 1], [1, 1]], [[0], [1]], level="nominal", annotator_names="ab", judge_names=["m"]
-    )
+    result = measure_panel([[0, 1], [1, 1]], [[0], [1]], level="nominal", judge_names=["m"])
 
     figures = as_plain(result)
 
-    assert list(figures) == ["confidence_level", "panel", "ceiling", "judges", "matrix"]
+    assert list(figures) == ["confidence_level", "panel", "ceiling", "judges"]
     assert list(figures["judges"][0]) == ["judge", "coefficients"]
     assert list(figures["panel"][0]) == [
         "coefficient", "weights", "estimate", "low", "high", "confidence_level",
         "n_items", "n_raters", "n_clusters", "reason",
     ]  # fmt: skip
-    assert list(figures["matrix"]) == ["coefficient", "weights", "raters", "values", "n_items"]
-    assert figures["matrix"]["raters"][2] == {"name": "m", "role": "judge"}
     json.dumps(figures)
 
 
@@ -427,4 +404,3 @@ def test_the_published_agreement_on_framing_is_reproduced(shared_dir):
     expected = sum(n * kappa for n, kappa in pairs) / sum(n for n, _ in pairs)
     assert result.ceiling[1].estimate == pytest.approx(expected)
     assert result.ceiling[1].estimate == pytest.approx(0.567, abs=5e-4)
-    assert result.matrix.values.shape == (10, 10)

@@ -4,9 +4,7 @@ from voirdire.stats.agreement.coefficient import AgreementResult
 from voirdire.stats.agreement.labels import Weights
 from voirdire.stats.agreement.many_raters import fleiss_kappa, gwet_ac, raw_agreement
 from voirdire.stats.agreement.panel import (
-    AgreementMatrix,
     JudgeAgreement,
-    MatrixRater,
     PanelAgreement,
     PanelLevel,
     measure_panel,
@@ -14,10 +12,8 @@ from voirdire.stats.agreement.panel import (
 from voirdire.stats.agreement.two_raters import cohen_kappa
 
 __all__ = [
-    "AgreementMatrix",
     "AgreementResult",
     "JudgeAgreement",
-    "MatrixRater",
     "PanelAgreement",
     "PanelLevel",
     "Weights",

@@ -14,16 +14,15 @@ human ceiling.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import combinations, repeat
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray  # noqa: TC002  # what reads the JSON looks at the types
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import AgreementResult  # noqa: TC001  # as above
+from voirdire.stats.agreement.coefficient import AgreementResult  # noqa: TC001  # for the JSON
 from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
@@ -41,16 +40,14 @@ from voirdire.stats.label_arrays import check_names, judge_columns
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.agreement.labels import Disagreement
     from voirdire.stats.agreement.pairs import ItemSums
     from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
-    "AgreementMatrix",
     "JudgeAgreement",
-    "MatrixRater",
     "PanelAgreement",
     "PanelLevel",
     "measure_panel",
@@ -74,47 +71,6 @@ class JudgeAgreement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixRater:
-    """One row and column of the matrix.
-
-    Attributes
-    ----------
-    name : str
-        Name of the rater.
-    role : {"annotator", "judge"}
-        Whether people or a judge.
-    """
-
-    name: str
-    role: Literal["annotator", "judge"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AgreementMatrix:
-    """Cohen's κ of every two raters.
-
-    Attributes
-    ----------
-    coefficient : str
-        ``"cohen_kappa"``.
-    weights : {"quadratic", "jaccard"} or None
-        How unequal labels agree in part.
-    raters : tuple of MatrixRater
-        Rows and columns, annotators first.
-    values : ndarray, shape (n_raters, n_raters)
-        κ, at most 1; nan where undefined, and on the diagonal.
-    n_items : ndarray of int, shape (n_raters, n_raters)
-        Common items; on the diagonal, the labels of the rater.
-    """
-
-    coefficient: str = "cohen_kappa"
-    weights: Weights | None
-    raters: tuple[MatrixRater, ...]
-    values: NDArray[np.float64] = field(repr=False)
-    n_items: NDArray[np.int64] = field(repr=False)
-
-
-@dataclass(frozen=True, kw_only=True)
 class PanelAgreement:
     """Agreement of annotators with each other, and of judges with annotators.
 
@@ -130,15 +86,12 @@ class PanelAgreement:
         coefficient over pairs; agreement and κ with the majority of the others.
     judges : tuple of JudgeAgreement
         The same for every judge in the place of each annotator.
-    matrix : AgreementMatrix or None
-        κ of every two raters; None beyond 100 raters, or where it would take too long.
     """
 
     confidence_level: float
     panel: tuple[AgreementResult, ...]
     ceiling: tuple[AgreementResult, ...]
     judges: tuple[JudgeAgreement, ...]
-    matrix: AgreementMatrix | None
 
 
 PanelLevel: TypeAlias = Literal["nominal", "interval", "sets"]
@@ -150,8 +103,6 @@ _WEIGHTS: dict[PanelLevel, Weights | None] = {
     "sets": "jaccard",
 }
 
-_MAX_MATRIX_RATERS = 100
-
 
 def measure_panel(
     humans: ArrayLike,
@@ -162,7 +113,6 @@ def measure_panel(
     categories: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
-    annotator_names: Sequence[str] | None = None,
     judge_names: Sequence[str] | None = None,
 ) -> PanelAgreement:
     r"""Measure how far annotators agree with each other, and judges with annotators.
@@ -187,7 +137,7 @@ def measure_panel(
         Which independent unit each item belongs to.
     confidence_level : float, optional
         Nominal coverage, a fraction in (0, 1).
-    annotator_names, judge_names : sequence of str, optional
+    judge_names : sequence of str, optional
         Names by column; the column numbers where None.
 
     Returns
@@ -250,7 +200,6 @@ def measure_panel(
         pairs=RaterPairs(labels=labels, n_humans=people.shape[1]),
         means=PairMeans(units=units, confidence_level=confidence_level, weights=weights),
         level=level,
-        annotators=check_names("annotator_names", annotator_names, people.shape[1]),
         judges=check_names("judge_names", judge_names, machines.shape[1]),
     ).run()
 
@@ -271,7 +220,6 @@ class _Measuring:
     pairs: RaterPairs
     means: PairMeans
     level: PanelLevel
-    annotators: list[str]
     judges: list[str]
 
     def run(self) -> PanelAgreement:
@@ -292,14 +240,13 @@ class _Measuring:
             else _compare_with_panel_vote(self.pairs, everyone[1:], among[1:])
         )
         # One rater at a time: the sums of an item need more memory than its labels.
-        rows, cells = [], []
+        rows = []
         for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
             compared = self._compare(rater, disagreement)
             row = self._ceiling(compared, majority, besides=rater is not None)
             rows.append(
                 row if rater is None else (*row, self._compare_with_vote(rater, next(panel_votes)))
             )
-            cells.append(_cells_of(compared))
         return PanelAgreement(
             confidence_level=self.means.confidence_level,
             panel=self._panel(among[0], rows[0]),
@@ -308,7 +255,6 @@ class _Measuring:
                 JudgeAgreement(judge=name, coefficients=row)
                 for name, row in zip(self.judges, rows[1:], strict=True)
             ),
-            matrix=self._matrix(cells),
         )
 
     def _compare(self, rater: int | None, disagreement: Disagreement) -> ItemSums | str:
@@ -361,40 +307,6 @@ class _Measuring:
             items.krippendorff_alpha(),
             items.gwet_ac(),
         )
-
-    def _matrix(self, cells: list[_Cells | None]) -> AgreementMatrix | None:
-        codes = self.pairs.labels.codes
-        n_humans, n_raters = self.pairs.n_humans, len(codes)
-        if n_raters > _MAX_MATRIX_RATERS:
-            return None
-        between = list(combinations(range(n_humans, n_raters), 2))
-        cells.append(_cells_of(self.pairs.of_columns(between, self._disagreement(None))))
-        values = np.full((n_raters, n_raters), np.nan)
-        n_items = np.diag(np.count_nonzero(codes >= 0, axis=1)).astype(np.int64)
-        for part in cells:
-            if part is None:
-                return None
-            places, kappa, n_common = part
-            for order in (places.T, places.T[::-1]):
-                values[tuple(order)], n_items[tuple(order)] = kappa, n_common
-        raters = [MatrixRater(name=name, role="annotator") for name in self.annotators]
-        raters += [MatrixRater(name=name, role="judge") for name in self.judges]
-        return AgreementMatrix(
-            weights=self.means.weights,
-            raters=tuple(raters),
-            values=values,
-            n_items=n_items,
-        )
-
-
-_Cells: TypeAlias = "tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]"
-"""Pairs of raters, their κ, and how many items they have in common."""
-
-
-def _cells_of(sums: ItemSums | str) -> _Cells | None:
-    if isinstance(sums, str):
-        return None
-    return sums.raters, sums.values[:, COHEN], np.rint(sums.n_common)
 
 
 # With the majority of the others --------------------------------------------------------------
