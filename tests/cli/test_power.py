@@ -36,7 +36,7 @@ def pilot(files):
 def test_assumptions_give_the_figures_of_the_library(call):
     done = call(
         *ASSUMED,
-        *("--categories", 3, "--annotators", 3, "--annotators", 5, "--items", "30:60:15"),
+        *("--categories", 3, "--annotators", 3, "--annotators", 5, "--items", "30,45,60"),
         *("--epsilon", 0.1, "--epsilon", 0.2, "--epsilon-mode", "multiplicative"),
         *("--power", 0.6, "--simulations", 200, "--seed", 4, "--min-items", 20),
         *("--false-discovery-rate", 0.1, "--json"),

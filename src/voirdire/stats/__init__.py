@@ -29,7 +29,6 @@ from voirdire.stats.calibration_error import BrierDecomposition, decompose_brier
 from voirdire.stats.classification import (
     ClassificationResult,
     CrossFittedThreshold,
-    LabelFigures,
     cross_threshold,
     measure_classification,
 )
@@ -85,7 +84,6 @@ __all__ = [
     "Estimate",
     "JudgeDifference",
     "KrippendorffResult",
-    "LabelFigures",
     "LabelSets",
     "Names",
     "NoiseModel",

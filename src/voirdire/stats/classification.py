@@ -54,7 +54,7 @@ References
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassificationResult",
     "CrossFittedThreshold",
-    "LabelFigures",
     "cross_threshold",
     "measure_classification",
 ]
@@ -92,29 +91,6 @@ _FEWEST_DRAWS = 1_000
 _DRAWN_AT_ONCE = 1 << 20
 _MAX_PLACES = 1_000
 """Most distinct probabilities in an interval's computation."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelFigures:
-    """One label against all others.
-
-    Attributes
-    ----------
-    label : int
-        Its code.
-    n_gold, n_judged : int
-        Items that have it, and that the judge gave it.
-    sensitivity, precision, f1 : Estimate
-        Share of those that have it that the judge gave it, the reverse, and the harmonic mean of
-        the two; in [0, 1], nan where there are none.
-    """
-
-    label: int
-    n_gold: int
-    n_judged: int
-    sensitivity: Estimate
-    precision: Estimate
-    f1: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +118,6 @@ class ClassificationResult:
         What a figure must beat: accuracy, balanced accuracy and F1, each of the judge that always
         gives the label that does best, and with probabilities AUC and Brier score of the one that
         always states the share of positives. The correlation of such a judge counts as 0.
-    labels : tuple of LabelFigures
-        One per label, where there are more than two.
     confidence_level : float
         Nominal coverage of the intervals, in (0, 1).
     n_units : int
@@ -158,7 +132,6 @@ class ClassificationResult:
     figures: dict[str, Estimate]
     worst_case: dict[str, float]
     always: dict[str, float]
-    labels: tuple[LabelFigures, ...] = field(repr=False)
     confidence_level: float
     n_units: int
     reason: str | None = None
@@ -275,7 +248,6 @@ def measure_classification(
         figures=figures,
         worst_case=_worst_case(_Margins.of(table).add_wrong(failures)),
         always=_always(table, with_probabilities=stated is not None),
-        labels=tuple(_label_figures(k, sample) for k in range(n_labels) if n_labels > 2),
         confidence_level=confidence_level,
         n_units=sample.n_units,
         reason=reason,
@@ -626,18 +598,6 @@ def _few_places(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Convert values to ranks, with neighbours merged where there are many."""
     distinct, place = np.unique(values, return_inverse=True)
     return np.asarray(place // max(1, -(-len(distinct) // _MAX_PLACES)))
-
-
-def _label_figures(label: int, sample: _Sample) -> LabelFigures:
-    """Measure one label against all others."""
-    true, own = ((codes == label).astype(np.int64) for codes in (sample.true, sample.own))
-    found = _estimate_pair_shares(replace(sample, true=true, own=own))
-    return LabelFigures(
-        label=label,
-        n_gold=int(true.sum()),
-        n_judged=int(own.sum()),
-        **{name: found[name] for name in ("sensitivity", "precision", "f1")},
-    )
 
 
 # A threshold --------------------------------------------------------------------------------------
