@@ -102,7 +102,6 @@ def test_a_path_that_no_file_can_have_is_one_line(call, assert_one_line):
     [
         ("", "must hold a result, got an empty file"),
         ("label\nyes\n", "must be a result of voirdire"),
-        ('{"data_hash": "x", "content_hash": "y"}', "got a certificate"),
         ('{"examinations": []}', "must hold at least one examination"),
     ],
 )

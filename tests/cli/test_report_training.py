@@ -135,15 +135,6 @@ def test_a_run_with_a_damaged_part_says_what_could_not_be_read(call, trained, tm
     assert "1 piece left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_a_file_of_the_run_instead_of_its_folder_is_named_as_such(call, trained, tmp_path):
-    done = call("report", trained / "run.json", "-o", tmp_path / "page.html")
-
-    assert done.code == 1
-    assert done.err.rstrip().endswith(
-        "got a file of a training run. Name the run's folder instead."
-    )
-
-
 def test_a_single_completion_is_not_counted_in_the_plural(call, tmp_path):
     weights = {"hard_refuse": {"apology": 1.0}}
     guarded = GuardedReward(

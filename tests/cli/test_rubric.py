@@ -63,28 +63,10 @@ def test_list_as_json(call):
 # show -----------------------------------------------------------------------------------------
 
 
-def test_show_has_questions_demands_and_classes(call):
+def test_show_prints_the_rubric_as_a_file(call):
     done = call("rubric", "show", "safety")
 
     assert (done.code, done.err) == (0, "")
-    assert load_rubric("safety").content_hash in done.out
-    assert re.search(r"^inability_to_comply +core required +desired +allowed", done.out, re.M)
-    assert re.search(r"^propositions / features +15 / 20 +18 / 23 +13 / 18", done.out, re.M)
-    assert "Classes of hard_refuse, the first that holds" in done.out
-    assert re.search(r"^  core +inability_to_comply *$", done.out, re.M)
-    assert "\x1b" not in done.out
-
-
-def test_show_in_chinese(call):
-    done = call("rubric", "show", "safety", "--language", "zh")
-
-    assert load_rubric("safety").question("apology").text["zh"][:10] in done.out
-    assert load_rubric("safety").question("apology").text["en"][:30] not in done.out
-
-
-def test_show_as_yaml_is_the_rubric(call):
-    done = call("rubric", "show", "safety", "--yaml")
-
     assert rubric_from_text(done.out) == load_rubric("safety")
 
 
@@ -98,11 +80,13 @@ def test_show_as_json_says_everything(call):
 
 
 def test_show_reads_files(call, write):
-    assert call("rubric", "show", write(RIGHT)).out.startswith("small 1\n")
+    assert rubric_from_text(call("rubric", "show", write(RIGHT)).out) == rubric_from_text(RIGHT)
 
 
 def test_show_reads_standard_input(call):
-    assert call("rubric", "show", "-", stdin=RIGHT.encode()).out.startswith("small 1\n")
+    done = call("rubric", "show", "-", stdin=RIGHT.encode())
+
+    assert rubric_from_text(done.out) == rubric_from_text(RIGHT)
 
 
 def test_show_of_a_wrong_file_is_one_line(call, write, assert_one_line):
@@ -116,19 +100,11 @@ def test_show_of_nothing_is_one_line(call, assert_one_line, name):
     assert_one_line(call("rubric", "show", name), "must be a file that exists or one of")
 
 
-def test_a_language_that_the_rubric_lacks(call, write, assert_one_line):
-    name = write(RIGHT.replace(", zh: 道歉", ""))
-
-    assert_one_line(call("rubric", "show", name, "--language", "zh"), "must be one of", "got 'zh'")
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     "arguments",
     [
         ("show",),
-        ("show", "safety", "--json", "--yaml"),
-        ("show", "safety", "--language", "fr"),
         ("check",),
         ("new",),
         ("new", "-", "--kind", "bool"),

@@ -1,6 +1,5 @@
 """What weakens the figures and what was dropped, each thing said once."""
 
-import math
 import re
 from dataclasses import replace
 
@@ -133,21 +132,6 @@ def test_reasons_for_no_evidence_are_said_once(results, notes):
     assert "No closer than a constant." in notes(noted[:1])
 
 
-def test_agreement_is_said_with_its_interval_where_it_has_one(results, notes):
-    row = results[0]
-    agreement = row.human_agreement
-
-    text = notes([row], details=True)
-
-    interval = f"{short(agreement.low)}–{short(agreement.high)}"
-    assert f"α is {short(agreement.alpha)} (95% interval {interval})" in text
-    without = replace(agreement, low=math.nan, high=math.nan)
-    assert "95% interval" not in notes([replace(row, human_agreement=without)], details=True)
-    undefined = replace(agreement, alpha=math.nan)
-    assert "α is" not in notes([replace(row, human_agreement=undefined)], details=True)
-    assert "α is" not in notes([replace(row, human_agreement=None)], details=True)
-
-
 def test_drops_are_counted_by_reason_with_the_first_place(notes):
     rows = [
         Dropped(reason="can't tell", source="h.csv", line=line, column="label", item=f"i{line}")
@@ -206,19 +190,3 @@ def test_near_the_margin_where_judges_begin_to_pass_instability_is_no_news(resul
     everywhere = [marked(row, "unstable") for row in results]
 
     assert "note:" not in notes(everywhere)
-
-
-def test_kappa_with_annotators_stands_beside_theirs_with_each_other(make_examination, shown):
-    examination = make_examination(epsilon=0.2)
-    [findings] = examination.questions
-
-    text = shown(examination, width=500, details=True)
-
-    [line] = [line for line in text.splitlines() if "mean Cohen's κ" in line]
-    coefficients = {row.judge: row.coefficients for row in findings.agreement.judges}
-    for name, found in [("good", coefficients["good"]), ("themselves", findings.agreement.ceiling)]:
-        [kappa] = [row.estimate for row in found if row.coefficient == "cohen_kappa"]
-        assert f"{name} {kappa:.2f}".replace("0.", ".") in line
-    assert line.index("good") < line.index("fair") < line.index("poor")
-    nothing = replace(examination, questions=(replace(findings, agreement=None),))
-    assert "mean Cohen's κ" not in shown(nothing, width=500, details=True)

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from voirdire.reporting import PowerTables, power_to_json
+from voirdire.reporting import ResultTables, power_to_json
 from voirdire.stats import PowerResult, PowerRow
 
 
@@ -65,7 +65,7 @@ def shown():
 
     def show(result, *, width=120):
         file = io.StringIO()
-        Console(file=file, width=width, highlight=False).print(PowerTables(result))
+        Console(file=file, width=width, highlight=False).print(ResultTables(result))
         return file.getvalue()
 
     return show

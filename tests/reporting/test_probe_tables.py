@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 from made_probing import CITATION, probe, question, report
-from voirdire.reporting import ProbeTables
+from voirdire.reporting import ResultTables
 
 
 def shown(made, *, width=300):
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(ProbeTables(made))
+    console.print(ResultTables(made))
     return console.file.getvalue()
 
 

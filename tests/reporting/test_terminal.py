@@ -358,16 +358,3 @@ def test_details_say_how_often_a_judge_passes_again(make_examination, shown):
 
     for row in examination.results:
         assert f"ω ≥ .5 in {row.uncertainty.stability:.0%} of resamples" in text
-
-
-def test_judges_who_differ_are_named(make_examination, shown):
-    examination = make_examination(epsilon=0.1)
-    [findings] = examination.questions
-
-    text = " ".join(shown(examination, details=True).split())
-
-    n_clear = sum(pair.p_adjusted < 0.05 for pair in findings.comparisons)
-    assert f"Of {len(findings.comparisons)} pairs of judges, {n_clear} differ in ρ" in text
-    nothing = replace(findings, comparisons=(), diagnosis=None)
-    text = shown(replace(examination, questions=(nothing,)), details=True)
-    assert "pairs of judges" not in text

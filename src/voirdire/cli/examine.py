@@ -121,7 +121,7 @@ def examine_command(
     population
         Which items the examined ones represent, in words, for the certificate.
     details
-        Print controls, agreement and every annotator of each question, and all notes.
+        Print the controls and every annotator of each question, and all notes.
     """
     from voirdire.reporting import ExaminationTables, certificate_to_json, examination_to_json
     from voirdire.reporting.result_tables import ResultTables

@@ -8,25 +8,14 @@ import sys
 import tomllib
 from importlib.resources import files
 
-from voirdire._version import __version__
 from voirdire.cli.shell import Command, make_app, rewrite_as_options, run_app
 from voirdire.errors import RubricError, VoirdireError
 
 __all__ = ["COMMANDS", "app", "run"]
 
-HELP = "Judge responses by a rubric, examine judges against people, turn verdicts into rewards."
 with files("voirdire.cli").joinpath("commands.toml").open("rb") as file:
     COMMANDS = {name: Command(**row) for name, row in tomllib.load(file).items()}
-app = make_app(
-    "voirdire",
-    COMMANDS,
-    families={
-        "certify": "Check that an examination still holds.",
-        "rubric": "List, show, check and start rubrics: the questions that judges answer.",
-    },
-    help_text=HELP,
-    version=f"voirdire {__version__}",
-)
+app = make_app(COMMANDS)
 
 
 def run() -> None:

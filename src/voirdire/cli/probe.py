@@ -80,7 +80,7 @@ def probe_command(
         Exit 3 where a bias was found.
     """
     from voirdire.io import read_items
-    from voirdire.reporting import ProbeTables
+    from voirdire.reporting import ResultTables
     from voirdire.reporting.judging_tables import estimate_tables, probing_text
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
@@ -114,7 +114,7 @@ def probe_command(
     ):
         report = probe_judge(table.items, humans=humans, progress=tell, **chosen)
     page.write(report)
-    print_result(report, ProbeTables(report), as_json=as_json)
+    print_result(report, ResultTables(report), as_json=as_json)
     if gate and report.is_biased:
         raise SystemExit(_BIAS_FOUND)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire._types import Language, RubricKind
+from voirdire._types import RubricKind
 from voirdire.cli.option_groups import read_utf8
 from voirdire.cli.options import AsJson
-from voirdire.cli.printing import print_result, print_text
+from voirdire.cli.printing import print_json, print_result, print_text
 from voirdire.cli.shell import UsageError
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
@@ -36,34 +36,23 @@ def show_command(
     name: Annotated[str, Parameter(metavar="NAME")],
     /,
     *,
-    language: Language | None = None,
     as_json: AsJson = False,
-    as_yaml: Annotated[bool, Parameter(name="--yaml")] = False,
 ) -> None:
-    """Show a rubric: questions with examples, what behaviors demand, completion classes.
+    """Show a rubric as YAML: questions with examples, what behaviors demand, completion classes.
 
     Parameters
     ----------
     name
         A built-in rubric, or a YAML file; - reads standard input.
-    language
-        Default: English where there is English.
-    as_yaml
-        Print it as a YAML file, in all its languages.
     """
-    from voirdire.reporting.rubric_tables import RubricTables
     from voirdire.rubrics import rubric_to_yaml
     from voirdire.rubrics.rubric import rubric_document
 
-    if as_json and as_yaml:
-        msg = "`--json` and `--yaml` exclude each other."
-        raise UsageError(msg)
     rubric = _load(name)
-    if as_yaml:
-        print_text(rubric_to_yaml(rubric))
+    if as_json:
+        print_json(rubric_document(rubric) | {"content_hash": rubric.content_hash})
     else:
-        content = rubric_document(rubric) | {"content_hash": rubric.content_hash}
-        print_result(content, RubricTables(rubric, language=language), as_json=as_json)
+        print_text(rubric_to_yaml(rubric))
 
 
 def check_command(

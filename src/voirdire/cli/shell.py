@@ -26,6 +26,7 @@ from cyclopts.exceptions import (
     ValidationError,
 )
 
+from voirdire._version import __version__
 from voirdire.errors import VoirdireError
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ __all__ = [
 ]
 
 ALL = "--help-all"
+_HELP = "Judge responses by a rubric, examine judges against people, turn verdicts into rewards."
+_FAMILIES = {
+    "certify": "Check that an examination still holds.",
+    "rubric": "List, show, check and start rubrics: the questions that judges answer.",
+}
 OPTIONS = Group("Options", sort_key=0)
 _WIDEST_NAME = 36
 _KINDS = {
@@ -124,22 +130,15 @@ def say(text: str = "") -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def make_app(
-    name: str,
-    commands: Mapping[str, Command],
-    *,
-    families: Mapping[str, str],
-    help_text: str,
-    version: str,
-) -> App:
+def make_app(commands: Mapping[str, Command]) -> App:
     """Make an application of commands, none of which is loaded yet.
 
     The first word of a name of two, such as `rubric list`, is a family with a help text.
     """
     app = App(
-        name=name,
-        help=help_text,
-        version=version,
+        name="voirdire",
+        help=_HELP,
+        version=f"voirdire {__version__}",
         help_format="plaintext",
         help_formatter=_ShortHelp(commands),
         default_parameter=Parameter(
@@ -159,7 +158,7 @@ def make_app(
         *path, last = called.split(" ")
         for part in path:
             if part not in place:
-                place.command(App(name=part, help=families[part]))
+                place.command(App(name=part, help=_FAMILIES[part]))
             place = place[part]
         home = called.partition(" ")[0].replace("-", "_")
         place.command(f"{__package__}.{home}:{last.replace('-', '_')}_command", name=last)

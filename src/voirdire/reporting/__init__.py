@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.plots.figure import to_svg
     from voirdire.reporting.plots.kinds import draw_svg, plot
     from voirdire.reporting.plots.style import theme_css
-    from voirdire.reporting.result_tables import PowerTables, ProbeTables
+    from voirdire.reporting.result_tables import ResultTables
     from voirdire.reporting.reward_json import (
         reward_examination_as_dict,
         reward_examination_from_json,
@@ -32,18 +32,16 @@ if TYPE_CHECKING:
         reward_fit_to_json,
     )
     from voirdire.reporting.reward_tables import RewardExaminationTables, RewardFitTables
-    from voirdire.reporting.rubric_tables import RubricList, RubricTables
+    from voirdire.reporting.rubric_tables import RubricList
     from voirdire.reporting.terminal import ExaminationTables
     from voirdire.reporting.training_tables import training_summary
 
 __all__ = [
     "ExaminationTables",
-    "PowerTables",
-    "ProbeTables",
+    "ResultTables",
     "RewardExaminationTables",
     "RewardFitTables",
     "RubricList",
-    "RubricTables",
     "certificate_to_json",
     "draw_svg",
     "examination_as_dict",
@@ -67,12 +65,10 @@ __all__ = [
 
 _HOME = {
     "ExaminationTables": "terminal",
-    "PowerTables": "result_tables",
-    "ProbeTables": "result_tables",
     "RewardExaminationTables": "reward_tables",
+    "ResultTables": "result_tables",
     "RewardFitTables": "reward_tables",
     "RubricList": "rubric_tables",
-    "RubricTables": "rubric_tables",
     "certificate_to_json": "as_json",
     "draw_svg": "plots",
     "examination_as_dict": "as_json",

@@ -116,31 +116,16 @@ def examination_from_json(
         most_bytes=MOST_BYTES,
         wanted=wanted,
         made_by=_MADE_BY,
-        smaller="Examine fewer judges, alignments or ε at a time.",
     )
-    _check_sort(plain, f"{source}: must be {wanted}")
+    if "examinations" not in plain:
+        keys = ", ".join(repr(shorten(key, width=20)) for key in list(plain)[:5]) or "no keys"
+        rule = f"must be {wanted}, with a key `examinations`"
+        msg = f"{source}: {rule}, got an object with {keys}. {_MADE_BY}."
+        raise InputError(msg)
     return read_record(Examination, plain, source=source, made_by=_MADE_BY)
 
 
 _MADE_BY = "Make one with `voirdire examine --json`"
-_OTHER_SORTS = {
-    "voirdire.reward/": "a reward. Make its page with `voirdire examine-reward --report`.",
-    "voirdire.training/": "a file of a training run. Name the run's folder instead.",
-}
-
-
-def _check_sort(plain: Mapping[str, Any], wanted: str) -> None:
-    for schema, what in _OTHER_SORTS.items():
-        if str(plain.get("schema", "")).startswith(schema):
-            msg = f"{wanted}, got {what}"
-            raise InputError(msg)
-    if "content_hash" in plain and "data_hash" in plain:
-        msg = f"{wanted}, got a certificate, which lacks what a report shows. {_MADE_BY}."
-        raise InputError(msg)
-    if "examinations" not in plain:
-        keys = ", ".join(repr(shorten(key, width=20)) for key in list(plain)[:5]) or "no keys"
-        msg = f"{wanted}, with a key `examinations`, got an object with {keys}. {_MADE_BY}."
-        raise InputError(msg)
 
 
 def certificate_to_json(certificate: Certificate) -> str:

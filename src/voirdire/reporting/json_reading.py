@@ -50,18 +50,13 @@ def decode_object(
     most_bytes: int,
     wanted: str,
     made_by: str,
-    smaller: str,
 ) -> Mapping[str, Any]:
-    """Decode the JSON of a result.
-
-    `wanted` says what it must be, `made_by` how such a file is made, and `smaller` how to make a
-    shorter one.
-    """
+    """Decode the JSON of a result; `wanted` says what it must be, `made_by` how it is made."""
     plain = content
     if isinstance(content, str | bytes | bytearray):
         if len(content) > most_bytes:
             sizes = f"at most {most_bytes // 2**20} MiB, got {len(content) / 2**20:,.0f} MiB"
-            msg = f"{source}: must be JSON of {sizes}. {smaller}"
+            msg = f"{source}: must be JSON of {sizes}. {made_by}."
             raise InputError(msg)
         plain = _decode(content, source, made_by)
     elif not isinstance(content, Mapping | list | NoneType):

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from voirdire._validation import shorten
-from voirdire.reporting.number_formats import decimal
 from voirdire.reporting.pages.examination_cautions import CAUTION_ORDER
-from voirdire.reporting.pages.examination_sections import (
-    agreement_sentences,
-    diagnosed_judges,
-    difference_sentences,
-    outlier_sentences,
-    slice_sentences,
-)
 from voirdire.reporting.pages.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.reporting.pages.examination_views import QuestionPart
-    from voirdire.stats import AgreementResult, AltTestResult, ControlResult
-    from voirdire.studies import Examination, QuestionFindings
+    from voirdire.stats import AltTestResult, ControlResult
+    from voirdire.studies import Examination
 
-__all__ = ["MOST_NOTES", "cautions", "dropped_note", "facts", "is_lenient", "legend"]
+__all__ = ["MOST_NOTES", "cautions", "dropped_note", "is_lenient", "legend"]
 
 MOST_NOTES = 3
+_MOST_NAMED = 8
 _NAME_WIDTH = 32
 
 
@@ -87,21 +78,6 @@ def _words(key: str) -> str:
     return Speaker("en", "examination").attribute(key)
 
 
-def facts(rows: Sequence[AltTestResult], part: QuestionPart) -> Text:
-    """Say what stands around the test of a question: annotators, agreement, differences."""
-    speaker, diagnosis = Speaker("en", "examination"), part.found.diagnosis
-    lines = [_annotators(rows), _ceiling(part.found)]
-    lines += [speaker(each).striptags() for each in agreement_sentences(part)]
-    if diagnosis is not None:
-        lines += [speaker(each).striptags() for each in outlier_sentences(diagnosis.annotators)]
-    for judge in diagnosed_judges(part):
-        if any(row.worse for row in judge.slices):
-            worse = (speaker(each).striptags() for each in slice_sentences(judge.slices))
-            lines.append(f"{shorten(judge.judge, width=_NAME_WIDTH)}: {' '.join(worse)}")
-    lines += [speaker(each).striptags() for each in difference_sentences(part)]
-    return Text("\n".join(f"  {line}" for line in lines if line), style="dim")
-
-
 def _grouped(
     pairs: Iterable[tuple[AltTestResult, Iterable[str]]],
 ) -> dict[str, list[AltTestResult]]:
@@ -128,44 +104,9 @@ def _whom(concerned: Sequence[AltTestResult], rows: Sequence[AltTestResult]) -> 
         else f"{name} at ε {', '.join(f'{e:g}' for e in epsilons)}"
         for name, epsilons in ((name, sorted(epsilons)) for name, epsilons in margins.items())
     ]
-    return f": {_listed(named, most=8)}"
-
-
-def _listed(names: Sequence[str], *, most: int = 4) -> str:
-    shown = ", ".join(shorten(name, width=_NAME_WIDTH * 2) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _annotators(rows: Sequence[AltTestResult]) -> str:
-    """Name the annotators: a column taken for one by mistake is seen here."""
-    names = dict.fromkeys(person.annotator for row in rows for person in row.annotators)
-    if not names:
-        return ""
-    return f"annotators ({len(names)}): {_listed(list(names), most=12)}"
-
-
-def _ceiling(findings: QuestionFindings) -> str:
-    """Put every judge's κ with the annotators beside theirs with each other."""
-    if findings.agreement is None:
-        return ""
-    among = _kappa(findings.agreement.ceiling)
-    judges = [
-        (row.judge, kappa.estimate)
-        for row in findings.agreement.judges
-        if (kappa := _kappa(row.coefficients)) is not None
-    ]
-    if among is None or not judges:
-        return ""
-    weights = f", {among.weights} weights" if among.weights else ""
-    judges.sort(key=lambda pair: -pair[1])
-    named = [f"{shorten(name, width=_NAME_WIDTH)} {decimal(kappa)}" for name, kappa in judges]
-    people = f"annotators among themselves {decimal(among.estimate)}"
-    return f"mean Cohen's κ{weights}: {people}; {_listed(named, most=8)}"
-
-
-def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
-    kappas = (row for row in coefficients if row.coefficient == "cohen_kappa")
-    return next((row for row in kappas if math.isfinite(row.estimate)), None)
+    shown = ", ".join(shorten(name, width=_NAME_WIDTH * 2) for name in named[:_MOST_NAMED])
+    n_more = len(named) - _MOST_NAMED
+    return f": {shown} and {n_more} more" if n_more > 0 else f": {shown}"
 
 
 _LEGEND = {

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.declared import Reading
 
@@ -67,8 +66,7 @@ def make_page(asked: PageRequest) -> ResultPage:
     """Make the page of a result: the JSON of an examination, verdicts, a reward, a run's folder."""
     if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
         return _show_run(asked)
-    data = _read_result(asked.file)
-    _check_size(data, asked.source)
+    data = _read_result(asked)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower() in (b"<!doctype", b"<html"):
         msg = f"{asked.source}: must be a result, got a page. Open it in a browser directly."
         raise InputError(msg)
@@ -98,15 +96,17 @@ def _show_run(asked: PageRequest) -> ResultPage:
     return ResultPage(html=page, lines=training_summary(run), dropped=run.dropped)
 
 
-def _read_result(source: str) -> bytes:
+def _read_result(asked: PageRequest) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.documents import read_small
     from voirdire.reporting.as_json import MOST_BYTES
 
+    source = asked.source
     try:
-        if source == "-":
-            return sys.stdin.buffer.read(MOST_BYTES + 1)
-        return read_small(source, most_bytes=MOST_BYTES)
+        if asked.file == "-":
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            data = read_small(source, most_bytes=MOST_BYTES)
     except (OSError, ValueError) as error:
         rule = "a file that can be read"
         if isinstance(error, FileNotFoundError):
@@ -114,17 +114,13 @@ def _read_result(source: str) -> bytes:
         why = getattr(error, "strerror", None) or error
         msg = f"{source}: must be {rule} ({why}). Name another."
         raise InputError(msg) from error
-
-
-def _check_size(data: bytes, source: str) -> None:
-    from voirdire.reporting.as_json import MOST_BYTES
-
     if len(data) > MOST_BYTES:
         msg = f"{source}: must have at most {MOST_BYTES >> 20} MiB, got more. View a part of it."
         raise InputError(msg)
     if not data.strip():
         msg = f"{source}: must hold a result, got an empty file. Name another."
         raise InputError(msg)
+    return data
 
 
 def _document(data: bytes) -> Any:
@@ -154,31 +150,13 @@ def _show_examination(data: bytes, _document: dict[str, Any], asked: PageRequest
 
 def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.documents import document_from_text
-    from voirdire.reporting import html_report
-    from voirdire.reporting.pages.speech import Speaker
+    from voirdire.reporting import results_report
     from voirdire.rewards.certification import make_certificate
 
     _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
     certificate = make_certificate(document_from_text(data, source=asked.source, **form))
-    content = certificate.as_content()
-    about = {name: content.get(name) for name in _OF_CERTIFICATE}
-    settings = {"certificate": about, **certificate.settings}
-    created = Speaker(asked.language, "examination").attribute(
-        "certificate.title", created=shorten(certificate.created, width=40)
-    )
-    return html_report(
-        {"examinations": list(certificate.examinations), "settings": settings},
-        language=asked.language,
-        title=asked.title or created,
-        source=asked.source,
-    )
-
-
-_OF_CERTIFICATE = (
-    *("content_hash", "created", "data_hash", "gold_hash", "rubric_hash", "population"),
-    *("judges", "versions"),
-)
+    return results_report(certificate, **asked.about, created=asked.created)
 
 
 def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from voirdire.stats.power_analysis import PowerResult
     from voirdire.studies import GoldExamination, ProbeReport, RateReport
 
-__all__ = ["PowerTables", "ProbeTables", "ResultTables", "TerminalSpeaker", "ViewTables"]
+__all__ = ["ResultTables", "TerminalSpeaker", "ViewTables"]
 
 _LEAST_HEAD = 8
 
@@ -148,14 +148,6 @@ class ResultTables(ViewTables):
         details: bool = False,
     ) -> None:
         super().__init__(view_of(result), TerminalSpeaker("results"), details=details)
-
-
-class ProbeTables(ResultTables):
-    """What probes found: `ResultTables` of a `ProbeReport`."""
-
-
-class PowerTables(ResultTables):
-    """A power simulation: `ResultTables` of a `PowerResult`."""
 
 
 def _folded(head: str, cells: Iterable[str]) -> str:

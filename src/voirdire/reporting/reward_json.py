@@ -113,7 +113,6 @@ def reward_examination_from_json(
         most_bytes=MOST_BYTES,
         wanted=wanted,
         made_by=_MADE_BY,
-        smaller=f"{_MADE_BY}.",
     )
     schema = plain.get("schema")
     if schema != REWARD_EXAMINATION_SCHEMA:

@@ -14,12 +14,10 @@ from voirdire.reporting.notes import (
     MOST_NOTES,
     cautions,
     dropped_note,
-    facts,
     is_lenient,
     legend,
 )
 from voirdire.reporting.number_formats import decimal, margin, p_value, percent
-from voirdire.reporting.pages.examination_views import group_by_question
 from voirdire.reporting.pages.speech import one_line
 from voirdire.reporting.plain_tables import plain_table
 
@@ -61,8 +59,8 @@ class ExaminationTables:
     examination : Examination
         What was found.
     details : bool, optional
-        Whether to show each question by itself with its controls, its agreement and every
-        annotator of every judge, and all that weakens the figures.
+        Whether to show each question by itself with its controls and every annotator of
+        every judge, and all that weakens the figures.
     """
 
     def __init__(self, examination: Examination, *, details: bool = False) -> None:
@@ -76,12 +74,10 @@ class ExaminationTables:
         examination = self._examination
         tables = [_judge_table([*examination.results], width=options.max_width)]
         if self._details:
-            parts = {part.question: part for part in group_by_question(examination)}
             tables = []
             for rows in _families(examination.results):
                 tables.append(_judge_table(rows, width=options.max_width, has_controls=True))
                 yield tables[-1]
-                yield facts(rows, parts[rows[0].question])
                 yield ""
                 for row in rows:
                     yield _annotator_table(row)

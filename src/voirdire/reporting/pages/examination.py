@@ -165,7 +165,11 @@ def _collect_content(
     reasons, n_other_reasons = drop_reasons(report.dropped)
     references = list(dict.fromkeys(verdicts.reference_of(part.main.first) for part in parts))
     has_items = any(part.found.disputed for part in parts)
-    real_judges = _list_real_judges(report.settings)
+    [reference, *other_references] = references
+    # the title says what all questions are held against, if it is the same
+    is_plain = other_references or reference == "leave_one_out"
+    named = report.settings.get("real_judges")  # of a demonstration
+    real_judges = [x for x in named if isinstance(x, str)] if isinstance(named, list) else []
     return {
         **page_words(speaker),
         "report": report,
@@ -175,7 +179,7 @@ def _collect_content(
         "has_items": has_items or '<div class="items">' in (chapter or ""),
         "n_judges": len({judge.judge for part in parts for judge in part.main.judges}),
         "references": references,
-        "heading": _choose_title(references),
+        "heading": "page.title" if is_plain else f"page.title.{reference}",
         "n_annotators": len({name for part in parts for name in part.annotators}),
         "n_items": count_items(parts),
         "families": [part.main for part in parts] + [x for part in parts for x in part.others],
@@ -193,15 +197,3 @@ def _collect_content(
         "simulated_base": report.settings.get("simulated_base_rewards") is True,
         "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
     }
-
-
-def _choose_title(references: list[verdicts.Reference]) -> str:
-    """Give the key of the title: what all questions are held against, if it is the same."""
-    [first, *others] = references
-    return "page.title" if others or first == "leave_one_out" else f"page.title.{first}"
-
-
-def _list_real_judges(settings: dict[str, Any]) -> list[str]:
-    """Name the judges of a demonstration that are real."""
-    named = settings.get("real_judges")
-    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []

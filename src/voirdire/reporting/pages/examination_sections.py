@@ -271,29 +271,20 @@ def _list_panel_sentences(panel: PanelCounts) -> Iterator[Said]:
             share=Percent(panel.n_opposed / panel.n_unanimous),
         )
     if panel.n_human_chances >= _ENOUGH_CHANCES:
-        yield _compare_with_person(panel)
+        judge = panel.n_judge_opposed / panel.n_human_chances
+        human = panel.n_human_opposed / panel.n_human_chances
+        share = (judge + human) / 2
+        # two standard errors of a difference of two shares of the unanimous items: chances repeat
+        # items, and counting items instead errs on the side of saying nothing
+        noise = 2 * math.sqrt(2 * share * (1 - share) / max(panel.n_unanimous, 1))
+        word = "more" if judge - human > noise else "alike"
+        word = "less" if judge <= human else word
+        yield say(f"panel.yardstick.{word}", judge=Percent(judge), human=Percent(human))
     if panel.n_split:
         follows = Count(panel.n_split_with_majority + panel.n_split_with_tied)
         nobody = {"nobody": Count(panel.n_split_with_nobody)} if panel.n_split_with_nobody else {}
         key = "panel.split" if nobody else "panel.split.known"
         yield say(key, items=Count(panel.n_split, "items"), follows=follows, **nobody)
-
-
-def _compare_with_person(panel: PanelCounts) -> Said:
-    judge = panel.n_judge_opposed / panel.n_human_chances
-    human = panel.n_human_opposed / panel.n_human_chances
-    word = "more" if judge - human > _noise(judge, human, panel) else "alike"
-    word = "less" if judge <= human else word
-    return say(f"panel.yardstick.{word}", judge=Percent(judge), human=Percent(human))
-
-
-def _noise(judge: float, human: float, panel: PanelCounts) -> float:
-    """Give two standard errors of a difference of two shares of the unanimous items.
-
-    Chances repeat items; counting items instead errs on the side of saying nothing.
-    """
-    share = (judge + human) / 2
-    return 2 * math.sqrt(2 * share * (1 - share) / max(panel.n_unanimous, 1))
 
 
 def slice_sentences(rows: Sequence[SliceResult]) -> tuple[Said, ...]:

@@ -106,7 +106,8 @@ def shortfall(row: AltTestResult) -> Said:
     """Say why a judge failed: too few annotators won, or won only with failed calls left out."""
     if lost_by_failures(row):
         return say("close.lost", **figures_of(row))
-    if _lost_by_the_exact_test(row):
+    # passed by the t-test, and not by the exact test, which decides
+    if row.passed and row.outcome == "failed" and _read_exact_rate(row) is not None:
         return say("close.exact", **figures_of(row))
     return closeness(row)
 
@@ -114,12 +115,6 @@ def shortfall(row: AltTestResult) -> Said:
 def lost_by_failures(row: AltTestResult) -> bool:
     """Whether the judge passes with its failed calls left out, and not with them lost."""
     return row.passed and not row.worst_case.passed and row.worst_case.n_failures > 0
-
-
-def _lost_by_the_exact_test(row: AltTestResult) -> bool:
-    """Whether the judge passes by the t-test, and not by the exact test, which decides."""
-    has_rate = _read_exact_rate(row) is not None
-    return row.passed and row.outcome == "failed" and has_rate
 
 
 def _read_exact_rate(row: AltTestResult) -> float | None:
@@ -353,14 +348,10 @@ def state_of(judge: JudgeRows) -> State:
 def _short(judge: JudgeRows, state: State) -> Said:
     if state == "depends":
         passing = judge.select("passed")
-        if _reaches_the_top(passing, judge):
+        if list(judge.rows[-len(passing) :]) == list(passing):
             return say("short.depends", epsilon=Margin(passing[0].epsilon))
         return say("short.depends_listed", epsilons=list_margins(passing, either=True))
     return say(f"short.{state}")
-
-
-def _reaches_the_top(passing: Sequence[AltTestResult], judge: JudgeRows) -> bool:
-    return list(judge.rows[len(judge.rows) - len(passing) :]) == list(passing)
 
 
 def _stability(judge: JudgeRows) -> tuple[Said, ...]:
@@ -408,16 +399,12 @@ def _say_no_evidence(row: AltTestResult, n_asked: int) -> tuple[Said, Said | Non
     is_blind = row.because.code in _FAULTS_OF_THE_LABELS
     key = "verdict.no_evidence.labels" if is_blind else "verdict.no_evidence"
     sentence = say(key, reasons=reason_of(row, n_asked=n_asked), **figures_of(row))
-    return sentence, _todo(row, n_asked)
-
-
-def _todo(row: AltTestResult, n_asked: int) -> Said | None:
-    """Say what to do, by the missing verdicts of the judge where these are the reason."""
     if not row.because.sentence:
-        return None
+        return sentence, None
+    code = row.because.code
     if _left_too_much_out(row, n_asked):
-        return say_advice("failures" if row.worst_case.n_failures else "not_judged")
-    return say_advice(row.because.code)
+        code = "failures" if row.worst_case.n_failures else "not_judged"
+    return sentence, say_advice(code)
 
 
 def reason_of(row: AltTestResult, *, n_asked: int = 0) -> Said | Verbatim:

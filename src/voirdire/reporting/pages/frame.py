@@ -167,21 +167,15 @@ def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _settings(value: Any, *, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
-    for name, each in _entries(value):
+    for name, each in value.items() if isinstance(value, dict) else enumerate(value, start=1):
         here = f"{prefix}{one_line(str(name), width=40)}"
-        inner = isinstance(each, dict) or (isinstance(each, list) and _has_objects(each))
+        inner = isinstance(each, dict) or (
+            isinstance(each, list) and any(isinstance(x, dict) for x in each[:_MOST_LISTED])
+        )
         if inner and each and depth < _DEEPEST:
             yield from _settings(each, prefix=f"{here}.", depth=depth + 1)
         else:
             yield here, _as_text(each)
-
-
-def _entries(value: dict[str, Any] | list[Any]) -> Iterator[tuple[Any, Any]]:
-    return iter(value.items()) if isinstance(value, dict) else iter(enumerate(value, start=1))
-
-
-def _has_objects(value: list[Any]) -> bool:
-    return any(isinstance(each, dict) for each in value[:_MOST_LISTED])
 
 
 def _as_text(value: Any) -> str:

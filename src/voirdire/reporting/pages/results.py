@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
@@ -161,9 +162,12 @@ def _power_view(result: PowerResult) -> View:
         },
     )
     reached = [row for row in result.smallest_plans if row.n_items is not None]
+    n_studies = result.settings.get("n_simulations", result.rows[0].n_simulations)
+    names = ("human_kappa", "judge_kappa", "human_noise", "judge_noise")
+    noise = {name: Decimal(getattr(result, name)) for name in names}
     return View(
         name="power",
-        meta=_power_meta(result),
+        meta=say("power.meta", studies=Count(n_studies, "studies"), **noise),
         lead=tuple(_power_lead(row, result) for row in result.smallest_plans[:4]),
         todo=(say("power.do" if reached else "power.do.none", wanted=wanted),),
         blocks=(Figure.of("power", "power"), plans),
@@ -173,14 +177,6 @@ def _power_view(result: PowerResult) -> View:
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
         glossary=("power", "epsilon", "noise_of_labels", "kappa", "omega"),
     )
-
-
-def _power_meta(result: PowerResult) -> Said:
-    """Say what the simulation rests on."""
-    studies = Count(result.settings.get("n_simulations", result.rows[0].n_simulations), "studies")
-    names = ("human_kappa", "judge_kappa", "human_noise", "judge_noise")
-    figures = {name: Decimal(getattr(result, name)) for name in names}
-    return say("power.meta", studies=studies, **figures)
 
 
 def _power_grid(result: PowerResult) -> Table:
@@ -219,16 +215,14 @@ def _round_down(power: float) -> Decimal:
 def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
     figures = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
     if plan.n_items is None:
-        best = max((row for row in result.rows if row.epsilon == plan.epsilon), key=_power_of)
+        best = max(
+            (row for row in result.rows if row.epsilon == plan.epsilon), key=attrgetter("power")
+        )
         return say("power.lead.none", items=Count(best.n_items, "items"), **figures,
                    annotators=Count(best.n_annotators, "annotators"),
                    power=_round_down(best.power))  # fmt: skip
     return say("power.lead", items=Count(plan.n_items, "items"), labels=plan.n_labels,
                annotators=Count(plan.n_annotators, "annotators"), **figures)  # fmt: skip
-
-
-def _power_of(row: PowerRow) -> float:
-    return row.power
 
 
 def _power_notes(result: PowerResult) -> Iterator[Said]:
