@@ -110,7 +110,7 @@ def test_words_stand_out_from_the_paper(opened, tame, scheme):
     colour = "each => getComputedStyle(each).color"
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
-    for where in ("body", ".meta", "summary", ".what dt", "figcaption", ".kind-of", ".command code",
+    for where in ("body", ".meta", "summary", ".what dt", "figcaption", ".kind-of", "code",
                   ".bullets li", ".warnings dd"):  # fmt: skip
         assert contrast(page.locator(where).first.evaluate(colour), paper) >= 4.5, where
 
