@@ -355,7 +355,7 @@ def test_every_command_of_the_folder_does_the_same_from_the_files(
     assert call(scoring)["n_scored"] == 90
     assert (own / "rewards.jsonl").read_bytes() == before["rewards.jsonl"]
     found = call(of_reward)
-    for key in ("error_rates", "histograms", "refusals", "drives", "scales", "notes"):
+    for key in ("error_rates", "refusals", "drives", "notes"):
         assert found[key] == rewarded[key]
     for page in ("judge.html", "texts.html", "reward.html"):
         assert (own / page).read_text(encoding="utf-8").startswith("<!doctype html>")
