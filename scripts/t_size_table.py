@@ -50,7 +50,6 @@ def rejected_by_t(tables: NDArray[np.int64], epsilon: float) -> NDArray[np.bool_
     settings = TestSettings(
         epsilons=np.array([epsilon]),
         mode="additive",
-        method="t",
         design="items",
         false_discovery_rate=ALPHA,
         min_items=1,
