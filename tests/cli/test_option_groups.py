@@ -146,12 +146,9 @@ def test_what_a_record_refuses_is_our_error_before_a_file_is_read(call, typed, m
         (["50"], [50]),
         (["30", "100"], [30, 100]),
         (["30,50, 100"], [30, 50, 100]),
-        (["30:60:10"], [30, 40, 50, 60]),
-        (["30:65:10", "200"], [30, 40, 50, 60, 200]),
-        (["30:40:10,100"], [30, 40, 100]),
     ],
 )
-def test_sizes_of_a_study_are_numbers_lists_and_grids(call, typed, sizes):
+def test_sizes_of_a_study_are_numbers_and_lists(call, typed, sizes):
     noise = ("--human-noise", 0.1, "--judge-noise", 0.1, "--simulations", 50, "--json")
     items = [word for size in typed for word in ("--items", size)]
 
@@ -163,10 +160,10 @@ def test_sizes_of_a_study_are_numbers_lists_and_grids(call, typed, sizes):
 @pytest.mark.edges
 @pytest.mark.parametrize(
     "typed",
-    ["x", "30:60", "60:30:10", "30:60:0", "30:60:-1", "", "1.5", "3,", "30,2:1" + "0" * 20 + ":1"],
+    ["x", "30:60", "", "1.5", "3,"],
 )
 def test_other_sizes_are_refused_with_the_forms_that_are_read(call, typed):
     done = call("power", "--human-noise", 0.1, "--judge-noise", 0.1, "--items", typed)
 
     assert done.code == 2
-    assert re.search(r"`--items` must be (numbers, as 30,50,100 or START|at most 1,000)", done.err)
+    assert "`--items` must be numbers, as 30,50,100, got" in done.err

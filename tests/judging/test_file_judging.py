@@ -763,7 +763,7 @@ def test_a_folder_is_marked_before_anything_is_in_it_and_until_nothing_is(write_
 
 
 def test_a_misspelt_setting_is_refused_with_the_nearest_name(tmp_path):
-    with pytest.raises(InputError, match="`thresholdd` must be a setting of `JudgingSettings`") as e:
+    with pytest.raises(InputError, match="`thresholdd` must be a setting") as e:
         judge_file(tmp_path / "items.jsonl", tmp_path / "out.parquet", thresholdd=0.4)
 
     assert "Write 'threshold'." in str(e.value)

@@ -19,7 +19,7 @@ keys                                            read as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
@@ -340,7 +340,15 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         return [_pair(row, shape)]
     if shape.name == "response":
         return _response(row, shape)
-    said = _messages(row, column)
+    value = _decode_messages(row[column], column)
+    if isinstance(value, dict) and "response" in value:  # both sides, as in a training run
+        sides = {key: side for key, side in value.items() if side is not None}
+        prompt = "prompt" if "prompt" in sides else None
+        apart = replace(shape, name="response", body="response", prompt=prompt, chat=None)
+        if "response" not in sides:
+            raise RowError("no response: the turn holds none", column=column)
+        return _response(sides, apart)
+    said = parse_messages(value, column=column)
     if said and turn_start(said) == len(said):
         who = got(said[-1].role)
         raise RowError(f"no response: the last message is by {who}", column=column)

@@ -28,6 +28,7 @@ def examination(judge, points, *, epsilon=0.2, outcome=None, mode="additive", **
         "winning_rate": rate,
         "passed": rate >= 0.5,
         "outcome": outcome or ("passed" if rate >= 0.5 else "failed"),
+        "because": {"code": "", "sentence": "", "figures": {}},
         "advantage_probability": judge_mean,
         "human_advantage": human_mean,
         "annotators": [
