@@ -75,6 +75,7 @@ def test_two_judges_on_other_questions_are_joined():
     )
     assert both.threshold == {"sorry": 0.3, "rude": 0.5}
     assert both.missing == {"a": "no verdict", "c": "timeout"}
+    assert both.failures == {(2, 1): Failure(reason="timeout")}
     assert both.fingerprint == second.join(first).fingerprint != first.fingerprint
 
 

@@ -668,6 +668,16 @@ def test_one_reward_is_enough_to_go_on(reward_with):
         assert reward.scored(turns_of(1, start=4)).rewards == [SORRY]
 
 
+def test_a_request_with_one_reward_is_not_in_vain(reward_with):
+    reward = reward_with(give_up_after=1)
+    turns = [*turns_of(1), Turn(response="no 1", prompt="how?", behavior="dance")]
+
+    found = reward.scored(turns)
+
+    assert found.rewards == [SORRY, None]
+    assert reward.scored(turns).rewards == found.rewards
+
+
 def test_closed_and_asked_again_it_begins_anew(reward_with, tmp_path):
     reward = reward_with(record=tmp_path / "run")
     first = reward.scored(turns_of(2), step=0)

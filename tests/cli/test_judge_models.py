@@ -264,6 +264,9 @@ def test_one_of_several_judges_without_any_answer_is_named(call, place, faulty_s
 
     assert done.code == 1
     assert "no item has a usable answer by 'bad': refusal by the judge (20)." in done.err
+    # items, calls, and failed calls
+    assert re.search(r"^good +20 +20 +0 ", done.out, re.M)
+    assert re.search(r"^bad +20 +20 +20 ", done.out, re.M)
     assert "'good'" not in done.err
 
 

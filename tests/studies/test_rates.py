@@ -46,6 +46,18 @@ def test_the_rate_is_that_of_the_arrays(study):
     assert by_probability.result == estimate_rate(stated, majority)
 
 
+def test_an_item_on_which_the_judge_failed_is_left_out(study):
+    sides, _, stated, majority = study
+    failed = np.arange(900) % 9 == 0
+    left = pl.Series(np.where(failed, np.nan, stated)).fill_nan(None)
+    judges = sides["judges"].with_columns(probability=left)
+
+    [found] = voirdire.rate(judges=judges, humans=sides["humans"]).results
+
+    assert found.result == estimate_rate((stated >= 0.5).astype(float)[~failed], majority[~failed])
+    assert found.result.n_items == 800
+
+
 def test_order_and_forms_of_labels_change_nothing(study, tmp_path):
     sides, _, _, _ = study
     paths = {}

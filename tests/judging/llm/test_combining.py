@@ -100,6 +100,7 @@ def test_samples_may_fail_as_long_as_more_than_half_are_there():
 
     assert found[:3] == [1.0] * 3
     assert all(isinstance(answer, Failure) for answer in found[3:])
+    assert voted("boolean", [True, NO, NO, True]) == [Failure(reason=found[-1].reason)]
 
 
 def test_a_choice_is_the_plurality_and_a_tie_is_a_failure():

@@ -159,6 +159,18 @@ def test_labels_without_any_meaning_are_not_trusted():
     assert judge.card.of("noise").auc < 0.7
 
 
+def test_probabilities_of_a_card_were_calibrated_without_the_items_they_are_of():
+    items, _ = made_items(n=60)
+    noise = np.random.default_rng(3).random((len(items), 1)) < 0.4
+
+    figures = distill_judge(items, noise, questions=["noise"], n_folds=15).card.of("noise")
+
+    # Of labels without any meaning, a share of the *other* items is never a better guess than
+    # their own share; calibrators of the four items of a fold would come to .18.
+    assert figures.baseline_brier == pytest.approx(noise.mean() * (1 - noise.mean()), abs=1e-4)
+    assert figures.brier >= figures.baseline_brier
+
+
 @pytest.mark.ci
 def test_the_same_labels_give_the_same_judge_and_others_another(judge):
     items, labels = made_items(n=60)

@@ -50,13 +50,34 @@ def test_a_point_is_the_share_of_truths_at_what_was_stated(by_gid):
     np.testing.assert_allclose(drawn, expected)
 
 
+def shown_errors(figure):
+    """List the errors beside the titles of the panels, in their order."""
+    words = [text.get_text() for text in figure.texts]
+    return [float(word.removeprefix("ECE ")) for word in words if word.startswith("ECE ")]
+
+
+def test_the_judge_that_is_farther_off_comes_first():
+    truths = [number < 8 for number in range(40)] + [number < 24 for number in range(40)]
+    rows = [*verdicts([0.3] * 40 + [0.7] * 40, "near"), *verdicts([0.1] * 40 + [0.9] * 40, "far")]
+
+    found = examine_gold(judges=pl.DataFrame(rows), gold=pl.DataFrame(gold_of(truths)))
+    figure = plot(found, kind="reliability")
+
+    # .2 and .6 are true: gaps of .1 and .1, and of .1 and .3
+    assert shown_errors(figure) == [0.2, 0.1]
+    names = [text.get_text() for text in figure.texts if text.get_text() in ("near", "far")]
+    assert names == ["far", "near"]
+
+
 @pytest.mark.ci
 def test_the_farthest_off_come_first_and_twelve_panels_are_drawn():
-    figure = plot(examined([f"question {n}" for n in range(14)]), kind="reliability")
+    found = examined([f"question {n}" for n in range(14)])
 
-    errors = [text.get_text() for axes in figure.axes for text in axes.texts if "ECE" in str(text)]
+    figure = plot(found, kind="reliability")
+
+    errors = sorted((row.calibration.calibration_error for row in found.results), reverse=True)
     assert len(figure.axes) == 12
-    assert errors == sorted(errors, reverse=True)
+    assert shown_errors(figure) == pytest.approx(errors[:12], abs=0.0051)
     assert any("12 of 14, the farthest off" in text.get_text() for text in figure.texts)
 
 

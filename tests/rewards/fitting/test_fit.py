@@ -332,6 +332,35 @@ def test_lambda_is_the_one_with_the_least_held_out_loss():
     assert row.l2 == min(row.l2_path, key=row.l2_path.get)
 
 
+def test_the_error_rate_of_a_fold_is_under_the_lambda_that_other_folds_choose():
+    case = labelled_case(1, n_prompts=4, n_each=6, noise=1.5)
+    pairs = oracle.pairs_of(case.rows)
+    d, c = oracle.differences(case, pairs)
+    prompts = np.array([case.rows[a]["prompt"] for a, _ in pairs])
+
+    row = fit(case, l2=None, n_folds=2).behaviors[0]
+
+    def hold_out(held, l2):
+        kept = [one for one in case.rows if one["prompt"] in prompts[~held]]
+        w = weights_of(fit(dataclasses.replace(case, rows=kept), l2=l2))
+        return 1 - c[held] + d[held] @ w, np.maximum(c - d @ w, 0)[held].sum() / len(c)
+
+    l2s = sorted(row.l2_path, reverse=True)
+    first, *others = sorted(set(prompts))
+    for partner in others:  # four prompts make two folds in three ways: the losses say which
+        in_one = np.isin(prompts, [first, partner])
+        one, two = ([hold_out(held, l2) for l2 in l2s] for held in (in_one, ~in_one))
+        losses = np.array([[loss for _, loss in fold] for fold in (one, two)])
+        if losses.sum(axis=0) == pytest.approx([row.l2_path[l2] for l2 in l2s], abs=1e-5):
+            break
+    least_of_one, least_of_two = losses.argmin(axis=1)
+    gains = np.concatenate([one[least_of_two][0], two[least_of_one][0]])
+    least = losses.sum(axis=0).argmin()
+    flattering = np.concatenate([one[least][0], two[least][0]])
+    assert row.error_rate.value == pytest.approx(oracle.error_rate(gains))
+    assert row.error_rate.value > oracle.error_rate(flattering) + 0.05
+
+
 def test_few_prompts_get_a_lambda_of_a_hundredth_and_a_note():
     found = fit(labelled_case(17, n_prompts=6), l2=None)
 

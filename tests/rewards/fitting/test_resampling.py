@@ -81,6 +81,22 @@ def test_draws_hang_on_the_seed():
     assert (one.low, one.high) != (other.low, other.high)
 
 
+def test_intervals_of_weights_go_on_to_narrow_where_fewer_prompts_are_drawn_than_there_are():
+    given = {name: value for name, value in GIVEN.items() if name != "useful"}
+
+    def useful(n_prompts):
+        case = labelled_case(0, n_prompts=n_prompts, n_each=2)
+        [behavior] = fit(case, fixed=given, n_resamples=50).behaviors
+        return next(row.weight for row in behavior.weights if row.feature == "useful")
+
+    few, many = useful(2_000), useful(5_000)
+
+    # Errors fall with the root of the number of prompts, whatever is drawn: √(2,000/5,000) = .63.
+    # Two widths of 50 draws are off by a fifth or so.
+    assert (many.high - many.low) / (few.high - few.low) == pytest.approx(0.63, rel=0.3)
+    assert many.low < many.value < many.high
+
+
 def test_one_prompt_has_no_interval():
     found = fit(labelled_case(3, n_prompts=1), n_resamples=50)
 

@@ -149,8 +149,14 @@ def test_self_preference_is_the_ratio_of_false_positives():
 
             return np.array([[0.9 if passes(item) else 0.1] * 3 for item in items])
 
+    tied = {f"i{number}" for number in range(6, 120, 7)}  # two people who disagree settle nothing
     rows = [
-        {"item": item, "question": "polite", "rater": rater, "label": label}
+        {
+            "item": item,
+            "question": "polite",
+            "rater": rater,
+            "label": label != (rater == "bob" and item in tied),
+        }
         for rater in ("ann", "bob")
         for item, label in truth.items()
     ]
@@ -161,7 +167,7 @@ def test_self_preference_is_the_ratio_of_false_positives():
 
     [found] = report.self_preference
     assert report.is_biased == found.is_found == (found.p_value <= 0.05)
-    failed = [item for item in items if not truth[item.id]]
+    failed = [item for item in items if not truth[item.id] and item.id not in tied]
     hits = Counter(
         item.metadata["model"]
         for item in failed
