@@ -137,7 +137,7 @@ def test_notes_say_what_the_figures_rest_on(made, shown):
     text = shown(made())
 
     assert "1,000 simulated studies of each size" in text
-    assert "The test is the t-test with additive ε and seed 7." in text
+    assert "The outcome goes by the exact test, with additive ε and seed 7." in text
     assert "Standard errors of the power are at most .012." in " ".join(text.split())
     assert "A dash in place of a power: fewer than 30 items, so that nobody is tested" in text
     assert "ω alone reaches .5 up to .03 more often" in text

@@ -118,7 +118,7 @@ RewardRubric: TypeAlias = Annotated[
     str | None,
     Parameter(
         help="The rubric that the reward must belong to. Default: the one that it was made from, "
-        "where that is still orders.",
+        "where that is still found.",
         metavar="NAME|FILE",
     ),
 ]
