@@ -84,7 +84,7 @@ def test_sixty_steps_with_ten_alarms_fit_a_few_screens(opened, tmp_path, width, 
 
     page, _ = opened(path, width=width)
 
-    assert page.locator(".caution > .warnings > div").count() == 3
+    assert page.locator(".caution > .warnings > div").count() == 4
     assert page.evaluate("document.documentElement.scrollHeight") <= most
 
 
@@ -99,22 +99,20 @@ def run_with_texts(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("width", "most"), [(1280, 3 * 800), (390, 5 * 844)])
-def test_completions_behind_an_alarm_are_found_by_alarm_and_by_words(
-    opened, run_with_texts, width, most
-):
+def test_the_ends_of_a_run_are_found_by_their_end_and_by_words(opened, run_with_texts, width, most):
     page, done = opened(run_with_texts, width=width)
     shown = ".item:not([hidden])"
     height = page.evaluate("document.documentElement.scrollHeight")
-    page.locator("#training-behind > summary").click()
+    page.locator("#training-ends > summary").click()
     n_all = page.locator(shown).count()
-    page.locator(".filter select").first.select_option(label="step 53: missing, reward")
-    n_missing = page.locator(shown).count()
-    page.locator(".filter input").fill("request 53")
+    page.locator(".filter select").first.select_option(label="lowest")
+    n_lowest = page.locator(shown).count()
+    page.locator(".filter input").fill("no such words")
     n_found = page.locator(shown).count()
     page.evaluate(UNFOLD)
 
     assert height <= most
-    assert (n_all, n_missing, n_found) == (40, 10, 4)
+    assert (n_all, n_lowest, n_found) == (40, 20, 0)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert done["messages"] == done["dialogs"] == []
     urls = [url for url in done["requests"] if not url.startswith("data:")]

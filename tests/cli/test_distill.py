@@ -98,7 +98,7 @@ def test_the_calibrator_is_part_of_the_fingerprint(call, given):
         for word in ("platt", "temperature")
     }
 
-    assert len(found) == 3
+    assert len(found) == 2
 
 
 def test_one_question_without_a_rubric(call, given, tmp_path):
