@@ -249,7 +249,9 @@ class Asking:
         Tokens of a reply at most, at least 1. By default as many as the answer needs.
     top_logprobs : int or None
         Most likely tokens that are asked for at each place of a reply, at least 2.
-    requests_per_minute, tokens_per_minute : int or None
+    requests_per_minute : int or None
+        At least 1. By default only the server's own limits hold.
+    tokens_per_minute : int or None
         At least 1. By default only the server's own limits hold.
     capabilities : Capabilities or None
         Abilities of the server, where they are known beforehand.
