@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, get_args
 
-from voirdire._messages import list_names, printable, shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ __all__ = [
     "check_fraction",
     "check_positive",
     "is_number",
-    "list_names",
-    "printable",
-    "shorten",
 ]
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import logging
 import math
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.adapters.guarded import TroubleLog
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import BackgroundLoop, wait_for_result

@@ -18,7 +18,8 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from voirdire._validation import check_count, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_count
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.settings import LiveSettings

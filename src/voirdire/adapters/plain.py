@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError
 from voirdire.rewards.live.turns import Turn

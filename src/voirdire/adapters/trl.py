@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.adapters.base_function import BaseFunction, base_numbers
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError, JudgeUnavailableError

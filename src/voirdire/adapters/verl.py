@@ -10,7 +10,7 @@ from dataclasses import fields
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.engine.background_loop import fork_lock

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from cyclopts import Parameter
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.judging_progress import watch_steps
 from voirdire.cli.option_groups import with_spelling
 from voirdire.cli.options import AsJson, run_options

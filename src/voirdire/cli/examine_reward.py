@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.judging_progress import watch_judging, watch_steps
 from voirdire.cli.model_judges import Only, choose_name
 from voirdire.cli.options import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Group, Parameter
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
     OF_REPLIES,

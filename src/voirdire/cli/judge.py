@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.judging_progress import watch_judges
 from voirdire.cli.model_judges import (
     ASKING,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Group, Parameter
 
+from voirdire._messages import shorten
 from voirdire._types import Language
-from voirdire._validation import shorten
 from voirdire.cli.option_groups import called, option_group, with_reader
 from voirdire.cli.options import Base, File, run_options
 from voirdire.cli.shell import Call, UsageError

@@ -26,7 +26,7 @@ from typing import (
 
 from cyclopts import Group, Parameter
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.shell import OPTIONS, UsageError
 
 __all__ = [

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from voirdire._messages import shorten
 from voirdire._types import Judged, Language
-from voirdire._validation import shorten
 from voirdire.cli.option_groups import option_group, pairs_of, with_reader, with_spelling
 from voirdire.cli.shell import OPTIONS, UsageError
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.shell import rewrite_as_options, say
 from voirdire.errors import (
     DegenerateDataWarning,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cyclopts import Group
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.cli.option_groups import Labels, option_group, pairs_of, with_spelling
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.shell import UsageError, say

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import CANNOT_TELL, FALSE_WORDS, TRUE_WORDS, QuestionKind
-from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
 from voirdire.io.values import CodedColumn, Sort, detect_sort, format_name, plain_value

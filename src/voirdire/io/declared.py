@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from voirdire._messages import shorten
 from voirdire._types import Judged, QuestionKind
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:

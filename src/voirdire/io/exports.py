@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, pairs_of, read_document
 from voirdire.io.rows import (

@@ -23,7 +23,7 @@ from typing import IO, Any, TypeAlias, cast
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from voirdire._validation import change_fields, check_count, shorten
+from voirdire._messages import shorten
+from voirdire._validation import change_fields, check_count
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemReading
 from voirdire.io.files import DataFile, RowError, got

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
-from voirdire._validation import change_fields, shorten
+from voirdire._messages import shorten
+from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import CellReader, Unreadable, check_sorts, find_kind, unfold_choices
 from voirdire.io.declared import LabelSource, Reading, Request, Role

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import to_canonical_json
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import (
     FORMATS_BY_SUFFIX,

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io.rows import text_series
 from voirdire.records import Failure

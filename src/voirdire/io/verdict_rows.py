@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile
 from voirdire.io.rows import open_table

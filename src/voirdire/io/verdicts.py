@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
+from voirdire._messages import shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, files_of, got, place
 from voirdire.io.rows import Rows, Table, open_frame, open_table

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import hash_content
 from voirdire.judging.call_plan import CallPlan, plan_calls
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds

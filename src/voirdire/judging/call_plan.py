@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.asking import Ask

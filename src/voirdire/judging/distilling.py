@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from voirdire._validation import change_fields, shorten
+from voirdire._messages import shorten
+from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdict_files import columns_of_file, layout_of_file
 from voirdire.judging.plan import refuse_kinds

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import Judged, Threshold
-from voirdire._validation import check_choice, check_fraction, shorten
+from voirdire._validation import check_choice, check_fraction
 from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, EngineJudge, JudgingPlan

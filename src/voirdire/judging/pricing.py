@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from voirdire._validation import is_number, shorten
+from voirdire._messages import shorten
+from voirdire._validation import is_number
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:

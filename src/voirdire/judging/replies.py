@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from voirdire._validation import check_count, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_count
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.bound import reply_fingerprint

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.models.endpoints import check_base_url, is_loopback
 from voirdire.models.openai_compatible.wire import Dialect, guess_dialect

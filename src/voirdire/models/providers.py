@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import check_count, check_positive, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_count, check_positive
 from voirdire.errors import (
     AccessError,
     BadRequestError,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import AccessError, InputError, ModelCallError
 from voirdire.models.endpoints import check_base_url
 from voirdire.models.known_providers import PROVIDERS

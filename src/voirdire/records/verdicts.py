@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from voirdire._messages import shorten
 from voirdire._types import VerdictLayout
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.records.items import Failure
 from voirdire.records.thresholds import (

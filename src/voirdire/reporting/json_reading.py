@@ -28,8 +28,8 @@ from typing import (
     get_type_hints,
 )
 
+from voirdire._messages import shorten
 from voirdire._types import Margin, Share
-from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
 

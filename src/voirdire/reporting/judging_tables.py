@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.number_formats import counted, decimal, dollars, share
 from voirdire.reporting.plain_tables import plain_table
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.pages.examination_cautions import CAUTION_ORDER
 from voirdire.reporting.pages.speech import Speaker
 

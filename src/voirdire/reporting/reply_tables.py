@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from voirdire._validation import printable, shorten
+from voirdire._messages import printable, shorten
 
 if TYPE_CHECKING:
     from voirdire.judging import ReplyListing

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.json_reading import decode_object, read_record

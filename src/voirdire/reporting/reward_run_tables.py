@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.judging_tables import call_lines
 from voirdire.reporting.number_formats import decimal, share
 from voirdire.reporting.plain_tables import plain_table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.notes import dropped_note
 from voirdire.reporting.number_formats import counted, share
 from voirdire.reporting.pages.reward_sections import reward_view

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.number_formats import counted
 from voirdire.reporting.plain_tables import plain_table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.number_formats import counted, dollars
 from voirdire.reporting.plain_tables import plain_table
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.text import Text
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.notes import (
     MOST_NOTES,
     cautions,

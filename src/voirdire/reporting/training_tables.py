@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.number_formats import counted, decimal
 from voirdire.reporting.pages.training_sections import certified_counts, uncertified
 from voirdire.reporting.plots.training_sheet import compute_edge_size, compute_move

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.rewards.features import VETO
 from voirdire.rubrics.rubric import write_demand
 

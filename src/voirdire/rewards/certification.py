@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from voirdire._validation import list_names, shorten
+from voirdire._messages import list_names, shorten
 from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import Orientation
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.records.thresholds import get_thresholds

@@ -11,8 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from voirdire._messages import shorten
 from voirdire._types import Orientation
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.documents import did_you_mean, read_document
 from voirdire.errors import InputError
 from voirdire.records.thresholds import USUAL_THRESHOLD

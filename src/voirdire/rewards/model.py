@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import content_digest, plain_json, write_json
 from voirdire.errors import InputError
 from voirdire.rubrics import rubric_to_yaml

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from voirdire._messages import shorten
 from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads the annotations
-from voirdire._validation import shorten
 from voirdire.documents import (
     Document,
     Form,

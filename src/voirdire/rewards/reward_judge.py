@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import document_of_value
 from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import list_paying_propositions

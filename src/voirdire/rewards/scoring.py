@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging.settings import StoredReplies
 from voirdire.rewards.scores import (

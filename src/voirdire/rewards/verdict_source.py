@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io import read_verdicts
 from voirdire.io.rows import BROKEN_PARQUET

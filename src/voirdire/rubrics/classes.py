@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import ClassRule
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.documents import did_you_mean
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.rubrics.diagram import TRUE

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
+from voirdire._messages import shorten
 from voirdire._types import DemandWord
-from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml  # type: ignore[import-untyped]
 
+from voirdire._messages import shorten
 from voirdire._types import RubricKind
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.documents import (
     did_you_mean,
     document_from_text,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, 
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
+from voirdire._messages import shorten
 from voirdire._types import ClassRule, Language, RubricKind
-from voirdire._validation import shorten
 from voirdire.documents import Filled, Form, Line, Name, Number, rule_error
 from voirdire.errors import InputError
 from voirdire.rubrics.expressions import RESERVED_WORDS, is_identifier

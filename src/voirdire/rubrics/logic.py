@@ -18,7 +18,7 @@ from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
 from voirdire.rubrics.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram, plan_flow

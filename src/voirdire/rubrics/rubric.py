@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from voirdire._messages import shorten
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
-from voirdire._validation import shorten
 from voirdire.documents import content_digest, did_you_mean, is_name
 from voirdire.errors import InputError
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
-from voirdire._validation import check_choice, check_count, check_fraction, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.intervals import clopper_pearson
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.stats.figures import passes
 from voirdire.stats.results import Caution, make_caution
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_count, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_count
 from voirdire.errors import InputError
 from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.label_arrays import check_humans, check_judges

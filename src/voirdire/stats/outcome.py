@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import Figures, passes

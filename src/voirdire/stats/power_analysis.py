@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import EpsilonMode
-from voirdire._validation import (
-    check_choice,
-    check_count,
-    check_epsilons,
-    check_fraction,
-    shorten,
-)
+from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.stats.alignment import AccuracyScorer

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
+from voirdire._messages import shorten
 from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the types
     EpsilonMode,
     Margin,
     Outcome,
     Share,
 )
-from voirdire._validation import shorten
 from voirdire.records.items import Dropped  # noqa: TC001  # as above
 from voirdire.stats.agreement.krippendorff import KrippendorffResult  # noqa: TC001  # as above
 

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import insert as insert_into
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:

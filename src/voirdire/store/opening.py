@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.store.databases import PostgresDatabase, SqliteDatabase, StoreAddress
 from voirdire.store.reply_store import ReplyStore

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire import stats
+from voirdire._messages import shorten
 from voirdire._types import AlignmentName, QuestionKind
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.records import Dropped

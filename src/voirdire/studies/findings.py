@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire import stats
+from voirdire._messages import shorten
 from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire._validation import shorten
 from voirdire.io.cells import label_text
 from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
 from voirdire.studies.diagnosis import Diagnosis, diagnose, find_level

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import TRUE_WORDS
-from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import label_text
 from voirdire.io.values import format_name, plain_value

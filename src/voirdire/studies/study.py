@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from voirdire._messages import shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
-from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.stats.cautions import list_names
 from voirdire.studies.examination import kind_of

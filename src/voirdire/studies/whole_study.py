@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire._validation import change_fields, check_epsilons, shorten
+from voirdire._validation import change_fields, check_epsilons
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io import Reading
 from voirdire.records import Dropped

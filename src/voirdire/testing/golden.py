@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import check_choice, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_choice
 from voirdire.documents import hash_content
 from voirdire.errors import AdapterError
 from voirdire.judging.settings import LiveSettings

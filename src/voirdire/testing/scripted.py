@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError, ModelCallError
 from voirdire.models.port import Capabilities, ChatRequest
 from voirdire.records import Reply, TokenChoice, TokenStep

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 import msgspec
 from msgspec.structs import astuple
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import (
     AccessError,
     InputError,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.judging.plan import is_cascade
 from voirdire.records.replies import AnswerSummary, CallSummary
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import is_number, shorten
+from voirdire._messages import shorten
+from voirdire._validation import is_number
 from voirdire.errors import InputError
 from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.port import Judge

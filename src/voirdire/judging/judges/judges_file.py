@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from voirdire._messages import shorten
 from voirdire._types import (  # pydantic reads the annotations
     Language,
     Mode,
     ModelSource,
     ReplyForm,
 )
-from voirdire._validation import is_number, shorten
+from voirdire._validation import is_number
 from voirdire.documents import Filled, Form, Name, read_document, rule_error
 from voirdire.judging.judges.key_material import find_keys, refuse_key_fields
 from voirdire.judging.judges.llm_judge import Asking, load_llm_judge

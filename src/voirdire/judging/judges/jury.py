@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from voirdire._validation import check_choice, is_number, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_choice, is_number
 from voirdire.errors import InputError
 from voirdire.judging.judges.cascade import CascadeJudge
 from voirdire.judging.judges.llm_judge import LlmJudge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from voirdire._validation import check_choice, check_count, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
 from voirdire.judging.local.calibrating import (
     answer_held_out,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import NotRegularError, open_regular
 from voirdire.errors import InputError
 from voirdire.judging.local.cues import CUES

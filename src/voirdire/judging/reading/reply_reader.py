@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import astuple
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Answers
 from voirdire.judging.prompts.answer_form import make_answer_form

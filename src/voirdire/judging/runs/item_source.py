@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.items import SeenItems

@@ -17,7 +17,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from voirdire._validation import check_count, check_positive, shorten
+from voirdire._messages import shorten
+from voirdire._validation import check_count, check_positive
 from voirdire.errors import InputError, ServerError
 from voirdire.models.endpoints import Keys, check_base_url, looks_like_key, read_keys
 from voirdire.models.openai_compatible.errors import CallErrors

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.pages.items import ItemCard, ItemText, as_written
 from voirdire.reporting.pages.speech import Label, Listing, Name, say

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire._version import __version__
 from voirdire.errors import InputError
 from voirdire.reporting.number_formats import percent, share

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from voirdire._validation import printable
+from voirdire._messages import printable
 from voirdire.reporting.pages.speech import Name, one_line
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from babel import Locale
 from babel.numbers import format_decimal
 from markupsafe import Markup, escape
 
+from voirdire._messages import shorten
 from voirdire._types import Language
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.reporting.number_formats import decimal, is_defined, margin, p_value, percent, share
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import NoDataError
 from voirdire.reporting.pages.frame import (
     check_text,

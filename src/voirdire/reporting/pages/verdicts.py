@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.io.verdict_rows import SAID_COLUMNS, TEXT_COLUMNS
 from voirdire.reporting.pages.examination_items import (
     item_rows,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import Polygon
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.reporting.plots.dots import LINE, RANGE, REFERENCE, DotRow, draw_dots
 from voirdire.reporting.plots.frame import (
     Panel,

@@ -18,7 +18,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.plots.style import (
     DRAWING,

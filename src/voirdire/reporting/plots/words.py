@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml  # type: ignore[import-untyped]
 
+from voirdire._messages import shorten
 from voirdire._types import Language
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice
 from voirdire.reporting.plots.style import SMALL_PX
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.records import Dropped, Item, Message
 from voirdire.records.items import as_bytes
 from voirdire.records.thresholds import get_thresholds

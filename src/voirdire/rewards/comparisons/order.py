@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire._validation import list_names, shorten
+from voirdire._messages import list_names, shorten
 from voirdire.errors import InputError
 from voirdire.rubrics.rubric import DEFAULT_CLASSES
 

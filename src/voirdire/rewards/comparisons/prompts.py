@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import msgspec
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import NoDataError
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes

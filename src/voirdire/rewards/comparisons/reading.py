@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from voirdire._validation import change_fields, shorten
+from voirdire._messages import shorten
+from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemColumn, ItemReading
 from voirdire.io.files import DataFile, RowError, got

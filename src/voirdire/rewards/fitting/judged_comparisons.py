@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import CyclicComparisonsWarning, InputError, NoDataError
 from voirdire.records import Dropped

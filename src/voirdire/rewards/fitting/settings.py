@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire._types import Orientation
-from voirdire._validation import check_choice, check_count, check_fraction, shorten
+from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import LabelOrder, default_order

@@ -6,7 +6,7 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.judging.live_judge import LiveJudge
 from voirdire.judging.plan import needs_engine

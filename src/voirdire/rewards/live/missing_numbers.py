@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.scores import LARGEST_REWARD, is_reward
 

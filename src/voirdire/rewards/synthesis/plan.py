@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from voirdire._validation import change_fields, shorten
+from voirdire._messages import shorten
+from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
 from voirdire.io.rows import open_frame, read_given_rows, table_rows

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import BeforeValidator, Field
 
+from voirdire._messages import shorten
 from voirdire._types import Language  # pydantic reads the annotation
-from voirdire._validation import shorten
 from voirdire.documents import (
     Filled,
     Form,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.judging.bound import note_distrust
 
 if TYPE_CHECKING:

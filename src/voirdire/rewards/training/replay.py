@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from voirdire._validation import change_fields, shorten
+from voirdire._messages import shorten
+from voirdire._validation import change_fields
 from voirdire.documents import hash_content, plain_json
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdicts import add_numbers

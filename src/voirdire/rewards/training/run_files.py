@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.documents import hash_content, open_regular, write_whole
 from voirdire.errors import InputError
 from voirdire.records.plain import without_nan

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.alarms import find_alarms
 from voirdire.rewards.training.completion_rows import HEAD

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from voirdire._messages import shorten
 from voirdire._types import Language
-from voirdire._validation import check_choice, check_count, shorten
+from voirdire._validation import check_choice, check_count
 from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
 from voirdire.records.thresholds import get_thresholds

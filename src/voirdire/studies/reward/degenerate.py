@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._messages import shorten
 from voirdire.probes.text import draw_for, join_sentences, language_of, split_sentences
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import TIE
