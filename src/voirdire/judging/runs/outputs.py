@@ -185,8 +185,8 @@ def open_replies(
 ) -> Iterator[StoredReplies]:
     """Open the given store, or the one in the folder of an output; False means no store.
 
-    A missing file is created, or is no store with `makes=False`. The store must not be one of the
-    `written` files, which would overwrite it.
+    A missing or empty file becomes a store, or is none with `makes=False`. The store must not be
+    one of the `written` files, which would overwrite it.
     """
     from voirdire.store import ReplyStore, open_store
     from voirdire.store.opening import read_address
@@ -205,7 +205,7 @@ def open_replies(
     if file in [path.resolve() for path in written]:
         msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
         raise InputError(f"{msg} Name another.")
-    if file is not None and not makes and not file.is_file():
+    if file is not None and not makes and not (file.is_file() and file.stat().st_size):
         yield replace(replies, store=None)
         return
     with open_store(store) as opened:
