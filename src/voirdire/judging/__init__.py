@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
     from voirdire.judging.call_plan import show_prompt
     from voirdire.judging.client.limits import Limits
-    from voirdire.judging.distilling import Distilled, LeftOut, distill_files
+    from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.engine.call_summary import (
         CallProgress,
         JudgingProgress,
@@ -69,7 +69,6 @@ __all__ = [
     "JudgingSettings",
     "JudgingSummary",
     "JuryJudge",
-    "LeftOut",
     "Limits",
     "LiveSettings",
     "LiveState",
@@ -124,7 +123,6 @@ _HOMES = {
     "JudgingSettings": "settings",
     "JudgingSummary": "runs.summary",
     "JuryJudge": "judges.jury",
-    "LeftOut": "distilling",
     "Limits": "client.limits",
     "LiveSettings": "settings",
     "LiveState": "engine.port",
