@@ -15,13 +15,12 @@ import numpy as np
 from voirdire._validation import check_count, check_names
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
-from voirdire.judging.bound import note_distrust
+from voirdire.judging.binding import check_behavior, needs_engine, note_distrust, plan_judging
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches, judge_batches_async
 from voirdire.judging.engine.verdict_making import judge_at_once
 from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
 from voirdire.judging.model_settings import ModelSettings
-from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.outputs import open_replies
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.records.verdicts import Verdicts
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Dropped, Item

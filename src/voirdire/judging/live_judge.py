@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import check_positive
+from voirdire.judging.binding import is_cascade
 from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import failed_verdict
 from voirdire.judging.engine.engines import make_engine
-from voirdire.judging.plan import is_cascade
 from voirdire.judging.settings import LiveSettings, StoredReplies
 from voirdire.records import Failure, Verdicts
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.engine.port import LiveState
     from voirdire.records import Item

@@ -19,7 +19,7 @@ from voirdire._validation import change_fields
 from voirdire.documents import hash_content, plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
-from voirdire.judging.plan import check_behavior
+from voirdire.judging.binding import check_behavior
 from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Dropped
     from voirdire.rewards.scores import Scores

@@ -14,7 +14,7 @@ from voirdire.judging.prompts import new_nonce
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.binding import BoundJudge
     from voirdire.judging.client.call import Call, Outcome
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records import Item

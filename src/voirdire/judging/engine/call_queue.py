@@ -15,7 +15,7 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
-    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.binding import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Batch, Unit, UnitName
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._messages import shorten
-from voirdire.judging.plan import is_cascade
+from voirdire.judging.binding import is_cascade
 from voirdire.records.replies import AnswerSummary, CallSummary
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.client.client import ClientState
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records.verdicts import CallDetails

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from voirdire.judging.binding import asks_a_model, is_cascade, is_jury, needs_engine
 from voirdire.judging.client.client import add_states
 from voirdire.judging.engine.batch import ItemRequest
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, combine_answers
 from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.judging.engine.thread_engine import ThreadEngine
-from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, needs_engine
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from voirdire.judging.asking import Answer
-    from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, JudgingPlan
+    from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, JudgingPlan
     from voirdire.judging.client import ClientState
     from voirdire.judging.settings import LiveSettings, StoredReplies
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.binding import BoundJudge
     from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.settings import LiveSettings, StoredReplies
 

@@ -26,7 +26,7 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.binding import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Batch, Unit
     from voirdire.judging.model_settings import LlmJudge

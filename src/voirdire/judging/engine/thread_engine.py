@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from voirdire.judging.binding import ask_in_process
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, failed_verdict
 from voirdire.judging.engine.port import Engine, LiveState, log_bug, make_exit_error
 from voirdire.judging.engine.queues import DeadlineQueue
-from voirdire.judging.plan import ask_in_process
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.engine.batch import ItemRequest
     from voirdire.judging.settings import LiveSettings
     from voirdire.records import Item

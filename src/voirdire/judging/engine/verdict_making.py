@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.plan import ask_in_process, is_cascade, needs_engine
+from voirdire.judging.binding import ask_in_process, is_cascade, needs_engine
 from voirdire.records import Failure
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Threshold, VerdictLayout
     from voirdire.judging.asking import Answer
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records import Item

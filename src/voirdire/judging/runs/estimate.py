@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import hash_item
-from voirdire.judging.client.call import read_stored_outcome
-from voirdire.judging.engine.run import BATCH_ITEMS
-from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
-from voirdire.judging.plan import (
+from voirdire.judging.binding import (
     ask_in_process,
     asks_a_model,
     check_behavior,
@@ -22,6 +18,10 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
+from voirdire.judging.call_plan import hash_item
+from voirdire.judging.client.call import read_stored_outcome
+from voirdire.judging.engine.run import BATCH_ITEMS
+from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import SetAside, open_replies
 from voirdire.judging.settings import JudgingSettings
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from voirdire.judging.bound import BoundJudge, JudgingPlan
+    from voirdire.judging.binding import BoundJudge, JudgingPlan
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire._validation import change_fields
 from voirdire.io.verdict_files import encode_part
+from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judge_batches
 from voirdire.judging.engine.verdict_making import judge_at_once, name_table_columns
 from voirdire.judging.items import CALL_CHARACTERS, CALL_ITEMS, split_into_batches
-from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.item_source import ItemSource
 from voirdire.judging.runs.outputs import (
     SetAside,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from voirdire._types import VerdictLayout
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.runs.summary import Tally

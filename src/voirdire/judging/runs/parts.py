@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import VerdictLayout
     from voirdire.io.verdict_files import VerdictFormat
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.records import Item
 
 __all__ = [

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
+from voirdire.judging.binding import plan_judging
 from voirdire.judging.engine.run import Stopping
 from voirdire.judging.judges_file import load_judges
-from voirdire.judging.plan import plan_judging
 from voirdire.judging.runs.file_judging import judge_file
 from voirdire.judging.runs.outputs import STORE_NAME
 from voirdire.judging.settings import JudgingSettings

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.plan import needs_engine
+from voirdire.judging.binding import needs_engine
 from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from voirdire._types import Judged, ProbabilitySource, Threshold, VerdictLayout
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.records import Dropped
     from voirdire.records.replies import CallSummary
     from voirdire.records.verdicts import BehaviorClasses, Verdicts

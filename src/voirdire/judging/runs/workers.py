@@ -23,7 +23,7 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.runs.parts import Part, PartRecord
 
 __all__ = ["Work", "available_cores", "run_in_order"]

@@ -10,13 +10,12 @@ import asyncio
 import hashlib
 import math
 import re
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from voirdire.documents import document_from_text, hash_content
-from voirdire.judging.bound import BoundJudge
+from voirdire.judging.binding import BoundJudge, bind_model
 from voirdire.judging.call_plan import CallPlan
 from voirdire.judging.client.call import Call
 from voirdire.judging.engine.batch import Unit
@@ -141,37 +140,29 @@ def _read_draft(reply: Reply) -> Draft:
 # Calls -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class _BoundWriter(BoundJudge):
-    """The writer in the form that an engine needs; its drafts are stored under their own hash."""
-
-    plan: SynthesisPlan
+    """The writer in the form that an engine needs: no question of a rubric is asked."""
 
     @property
     def calls(self) -> CallPlan:
-        """An empty plan, since no question of a rubric is asked."""
+        """An empty plan."""
         return CallPlan(specs=())
-
-    @cached_property
-    def reply_fingerprint(self) -> str:
-        """Hash over everything that a draft depends on besides its prompt and task."""
-        return hash_content(
-            {
-                "writes": _read_words()["version"],
-                "words": list(_choose_words(self.judge.language).values()),
-                "model": dict(self.judge.chat_model.settings),
-                "max_tokens": self.plan.settings.max_tokens,
-            }
-        )
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """The description of the writer in a store."""
-        return {"name": self.name, "writes": "completions", "language": self.judge.language}
 
 
 def _bind_writer(plan: SynthesisPlan) -> _BoundWriter:
-    return _BoundWriter(judge=plan.writer, rubric=plan.rubric, plan=plan)
+    """Bind the writer; its drafts are stored under all that they depend on besides their prompt."""
+    writer = plan.writer
+    content = {
+        "writes": _read_words()["version"],
+        "words": list(_choose_words(writer.language).values()),
+        "model": dict(writer.chat_model.settings),
+        "max_tokens": plan.settings.max_tokens,
+    }
+    described = {"name": writer.name, "writes": "completions", "language": writer.language}
+    bound = vars(bind_model(writer, plan.rubric))
+    return _BoundWriter(
+        **bound | {"reply_fingerprint": hash_content(content), "described": described}
+    )
 
 
 class _Drafts:

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
+from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
 from voirdire.judging.call_plan import hash_item
-from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import open_replies
 from voirdire.studies.probing.answers import Codes
