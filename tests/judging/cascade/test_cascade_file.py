@@ -55,7 +55,7 @@ def test_everything_that_a_file_says_is_taken(write):
     then = cascade.then
     assert (cascade.name, cascade.first) == ("local-then-small", "local")
     assert cascade.unsure == {"default": [0.05, 0.95], "apology": [0.2, 0.8]}
-    assert cascade.propositions == ("apology", "fully_complies")
+    assert cascade.propositions == ["apology", "fully_complies"]
     assert (then.name, then.mode, then.probability) == ("vllm/small", "single", "stated")
     assert (then.concurrency, then.max_cost, then.price.output) == (7, 2.5, 2.0)
     assert cascade_of(write(WHOLE), max_cost=0.5).then.max_cost == 0.5
@@ -112,10 +112,13 @@ def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
         ("[0.05, 0.95]", "[0.95, 0.05]", "5:11: `unsure['default']` must be two finite"),
         ("[0.05, 0.95]", "[0.05]", "5:11: `unsure['default']` must be two finite"),
         ("default: ", "usual: ", "5:11: `unsure` must have the key 'default'"),
-        ("[apology, fully_complies]", "[]", "6:17: `propositions` must be a sequence with"),
+        (
+            "[apology, fully_complies]",
+            "apology",
+            "6:17: `propositions` must be a list, got",
+        ),
         ("    model: vllm/small\n", "", "8:5: a judge must have the key `model`"),
         ("mode: single", "mode: both", "10:11: `mode` must be one of 'joint', 'single'"),
-        ("mode: single", "name: small", "10:5: a judge has no key 'name'"),
         ("mode: single", "extra: {seed: 1}", "10:12: `extra` must"),
     ],
 )
@@ -150,7 +153,7 @@ def test_a_file_of_judges_is_no_cascade(write):
 
     with pytest.raises(
         InputError,
-        match=r"got 2 in .* several judges goes to `judge_file_with_several`.*voirdire\.jury/1",
+        match=r"must be one judge, got 2 in .*onto a jury",
     ):
         judge(ONE_ITEM, judge=path)
 

@@ -52,13 +52,16 @@ def test_a_field_out_of_range_is_refused_by_name_in_both_records(name, value):
             {"probability": "vote", "n_samples": 1},
             "`n_samples` must be a whole number of at",
         ),
-        ({"probability": "vote", "temperature": 0}, "`temperature` must be above 0 for votes"),
+        (
+            {"probability": "vote", "temperature": 0},
+            "`temperature` must be in .* for votes, got 0",
+        ),
         (
             {"model": "groq/m"},
             "`probability` must be 'stated' or 'vote' for 'groq/m'",
         ),
         ({"model": "opnai/m"}, "`model` must be '<provider>/<model>'.*Perhaps 'openai'"),
-        ({"model": 3}, "`model` must have a name, settings, capabilities and methods"),
+        ({"model": 3}, "`model` must be a name or a `voirdire.models.ChatModel`, got 3"),
         ({"max_tokens": 0}, "`max_tokens` must be a whole number of at least 1"),
         ({"base_url": "ftp://x"}, "`base_url` must be an address"),
     ],

@@ -185,7 +185,6 @@ def test_what_runs_on_ones_own_machine_costs_nothing(name, base_url):
         ("openai/gpt-4o-mini", "https://judges.example.com/v1"),  # whoever that is
         ("openai/gpt-4o-mini", "http://10.0.0.7:8000/v1"),
         ("openai/gpt-4o-mini", "http://localhost.example.com/v1"),
-        ("openai/gpt-4o-mini", "http://[::1"),
         ("openai/text-embedding-3-small", None),  # has no price for what it says
     ],
 )
@@ -219,7 +218,7 @@ def test_nothing_is_fetched(monkeypatch):
 @pytest.mark.parametrize("name", ["input", "output", "cached_input", "request"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "1", True])
 def test_a_price_is_a_number_of_dollars(name, value):
-    with pytest.raises(InputError, match=rf"`{name}` must be US dollars, a finite number"):
+    with pytest.raises(InputError, match=rf"`{name}` must be a finite number of at least 0"):
         Price(**{"input": 1.0, "output": 1.0, name: value})
 
 

@@ -131,15 +131,17 @@ def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[s
         msg = "`judges` must hold at least one judge, got none."
         raise InputError(msg)
     found: dict[str, Path] = {}
+    words = set()  # some disks ignore case
     for judge in judges:
         path = folder / f"{_NOT_IN_NAMES.sub('-', judge.name).strip('-.') or 'judge'}{suffix}"
-        if judge.name in found or path in found.values():
+        if judge.name in found or path.name.casefold() in words:
             msg = (
                 f"`judges` must have different names, got {judge.name!r} twice, or two names "
                 f"that lead to {path.name!r}. Give each a `name`."
             )
             raise InputError(msg)
         found[judge.name] = path
+        words.add(path.name.casefold())
     return found
 
 
