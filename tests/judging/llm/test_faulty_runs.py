@@ -208,7 +208,7 @@ def test_a_server_without_log_probabilities_ends_the_run_with_the_way_out(judged
 
 def test_log_probabilities_that_come_later_are_asked_for_again(judged, faulty_server):
     faulty_server.script = lambda item, n_before: "no_logprobs"
-    faulty_server.answer = lambda item, key, form: True
+    faulty_server.answer = lambda item, key, form: probability(item, key) >= 0.5
     faulty_server.probability = probability
     with pytest.raises(UnsupportedError):
         judged(20, probability="logprob")
