@@ -24,7 +24,7 @@ from voirdire.judging.model_settings import LlmJudge, ModelSettings
 from voirdire.judging.port import Answerer, Judge
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
-from voirdire.models.known_providers import PROVIDERS
+from voirdire.models.providers import PROVIDERS
 from voirdire.records.thresholds import USUAL_THRESHOLD, get_thresholds, select_threshold
 from voirdire.rubrics.rubric import question_document
 

@@ -20,7 +20,7 @@ from voirdire.judging.local.judge import BUNDLED
 from voirdire.judging.model_settings import LlmJudge, ModelSettings, open_judge
 from voirdire.judging.pricing import Price
 from voirdire.models import Capabilities, is_model_name
-from voirdire.models.known_providers import check_key_of_file
+from voirdire.models.providers import check_key_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -292,7 +292,7 @@ class LlmJudge(ModelSettings):
     @cached_property
     def known_price(self) -> Price | None:
         """Prices of tokens, declared or looked up; None where they are not known."""
-        from voirdire.models.known_providers import PROVIDERS
+        from voirdire.models.providers import PROVIDERS
 
         server = self.chat_model.settings.get("base_url")
         own = PROVIDERS.get(self.chat_model.name.partition("/")[0])

@@ -589,7 +589,7 @@ def test_a_key_that_is_allowed_is_sent_there(with_key, monkeypatch):
 
     (judge,) = load_judges(with_key)
 
-    assert judge.model._keys.headers() == {"Authorization": "Bearer open-sesame"}
+    assert judge.model._server.keys.headers() == {"Authorization": "Bearer open-sesame"}
 
 
 def test_the_provider_gets_its_own_key_without_more_words(tmp_path, monkeypatch):
@@ -600,4 +600,4 @@ def test_the_provider_gets_its_own_key_without_more_words(tmp_path, monkeypatch)
 
     (judge,) = load_judges(path)
 
-    assert judge.model._keys.headers() == {"Authorization": "Bearer open-sesame"}
+    assert judge.model._server.keys.headers() == {"Authorization": "Bearer open-sesame"}

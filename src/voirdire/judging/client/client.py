@@ -408,8 +408,6 @@ class Client:
             self._monitor.note_reply()
             self._throttle.slots.grow()
             self._counts.add_reply(result)
-            if result.form != request.form:
-                result = msgspec.structs.replace(result, form=request.form)
             return result
         if isinstance(result, AccessError) or (self._is_trial and is_transient(result)):
             self._end(result)
