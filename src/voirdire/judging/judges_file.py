@@ -204,7 +204,7 @@ class _Reader:
         """Read a cascade."""
         path = ("cascade", "then")
         settings = self._values(_CascadeForm, path[:1], what="`cascade`")
-        values = self._values(_SettingsForm, path) if self.document.has(path) else None
+        values = self._values(_SettingsForm, path)
         then = None if values is None else self._open(values, path)
         if settings is None or then is None:
             return []
@@ -249,7 +249,7 @@ class _Reader:
         self, form: type[Form], path: Keys, *, what: str = "a judge"
     ) -> dict[str, Any] | None:
         """Read what an entry says."""
-        entry = self.document.read(form, path, what=what)
+        entry = self.document.read(form, path, what=what) if self.document.has(path) else None
         if entry is None:
             return None
         values = {name: getattr(entry, name) for name in entry.model_fields_set}

@@ -93,15 +93,15 @@ def test_the_least_of_everything_is_taken():
 
 
 def test_a_misspelt_name_is_refused_with_the_nearest_one():
-    message = "`temprature` must be a setting of `{}`, .* Write 'temperature'"
+    message = "`temperatur_` must be a setting of `{}`, .* Write 'temperature'"
 
     for record in (LlmJudge, ModelSettings):
         with pytest.raises(InputError, match=message.format(record.__name__)):
-            record(model="vllm/m", temprature=1)
+            record(model="vllm/m", temperatur_=1)
     with pytest.raises(InputError, match=message.format("judge")):
-        voirdire.judge(ROW, judge="vllm/m", temprature=1)
+        voirdire.judge(ROW, judge="vllm/m", temperatur_=1)
     with pytest.raises(InputError, match="Write 'threshold'"):
-        voirdire.judge(ROW, treshold=0.4)
+        voirdire.judge(ROW, thresh=0.4)
 
 
 def test_a_model_behind_an_address_needs_no_provider():
