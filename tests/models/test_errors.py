@@ -45,7 +45,7 @@ def test_the_message_says_status_and_words_and_the_way_out(some_key):
     )
     assert "Name the environment variable that holds its key" in str(error_of(401, b""))
     assert "Check the account" in str(error_of(402, b""))
-    assert "check the base URL" in str(error_of(307, b""))
+    assert "check the base URL" in str(reply_to((307, b"", {})))
     assert "name of the model and the base URL" in str(reply_to((404, b"", {})))
     assert str(error_of(599, b"")) == "m answered HTTP 599: no explanation."
 
@@ -157,6 +157,8 @@ WAITS = [
     ({"x-ratelimit-reset-requests": "120", "x-ratelimit-reset-tokens": "6"}, "", 6),
     ({"X-RateLimit-Reset": f"{int(LATER.timestamp())}000", **DATE}, "", 42),
     ({"X-RateLimit-Reset": f"{int(LATER.timestamp())}", **DATE}, "", 42),
+    ({"x-ratelimit-reset": "2020-01-01T00:00:42Z", **DATE}, "", 42),
+    ({}, "Your quota resets in 5 hours", 18_000),
     ({}, "Rate limit exceeded: free-models-per-day. Add 10 credits", 3_600),
 ]  # fmt: skip
 

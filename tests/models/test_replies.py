@@ -52,6 +52,8 @@ ANSWERS = {
     "in a tool call": message(None, tool_calls=call(OBJECT)),
     "in a decoded tool call": message("  ", tool_calls=call({"ok": 0.25})),
     "in a function call": message(None, function_call={"name": "v", "arguments": OBJECT}),
+    "in parsed": message(None, parsed={"ok": 0.25}, reasoning="hm"),
+    "in reasoning_details": message("", reasoning_details=[{"type": "t", "text": OBJECT}]),
     "a text choice": completion("", message=None, text=OBJECT),
     "events": events(delta("", role="assistant"), delta('{"ok": '), delta("0.25}", "stop")),
     "events without an end": events(delta('{"ok": '), delta("0.25}", "stop"), end=""),

@@ -66,18 +66,13 @@ _OURS = {*_USUAL, *_INSTEAD, "messages", "model", "max_completion_tokens"}  # th
 _BREAKING = {"top_logprobs", "system"}  # with the form, what some servers break of
 _MOST_SEARCHES = 2
 _NEARLY_ZERO = 0.01
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w.-]*[a-zA-Z])")  # not that of a model's name
+_NUMBER = re.compile(r"(?<![\w-])(?<!\w\.)\d+(?![\w.-]*[a-zA-Z])")  # not that of a model's name
 _LONG_WAIT_S = 600.0
 
 
 class _Message(msgspec.Struct):
     content: str | list[Any] | dict[str, Any] | None = None  # a list where it is split by kind
     refusal: Any = None
-    # where some servers put the answer
-    tool_calls: msgspec.Raw = _NULL
-    function_call: msgspec.Raw = _NULL
-    reasoning_content: msgspec.Raw = _NULL
-    reasoning: msgspec.Raw = _NULL
 
 
 class _Choice(msgspec.Struct, Generic[L]):
@@ -158,6 +153,8 @@ class OpenAICompatibleModel:
         when the same model is served elsewhere.
     reads_keys : bool, optional
         Whether keys are read, and missing ones refused. Without them it can be asked nothing.
+    connection : HttpConnection, optional
+        Another way to the server, in place of HTTP to `base_url`.
     **settings
         As for `voirdire.models.load_model`: `temperature`, `reasoning_effort`, `max_tokens`,
         `extra`, `capabilities`.
@@ -201,29 +198,31 @@ class OpenAICompatibleModel:
         served_as: str | None = None,
         reads_keys: bool = True,
         capabilities: Capabilities | None = None,
+        connection: http.HttpConnection | None = None,
         **settings: Any,
     ) -> None:
         self.name = name = name or model
         base_url = http.check_base_url(base_url)
         self.capabilities = capabilities or Capabilities()
-        self._settings = _check_settings(settings)
-        told = {key: value for key, value in self._settings.items() if value not in (None, {})}
+        self.sampling = _check_settings(settings)
+        told = {key: value for key, value in self.sampling.items() if value not in (None, {})}
         here = {"api": "chat/completions", "base_url": served_as or base_url, "model": model}
         self.settings: dict[str, Any] = here | told
-        host, effort = urlsplit(base_url).hostname, self._settings["reasoning_effort"]
+        host, effort = urlsplit(base_url).hostname, self.sampling["reasoning_effort"]
         self._thinks = thinks_first(model) if effort is None else effort != "none"
         # There `logprobs` is the number itself, instead of true beside `top_logprobs`.
         self._counts_logprobs = host == "api.together.xyz"
         # Other servers cache without a mark, or refuse it.
         is_routed = host == "openrouter.ai" and model.startswith("anthropic/")
         marks_cache = is_routed or host == "api.anthropic.com"
-        keys = http.read_keys(api_key_env, header=key_header) if reads_keys else http.Keys({})
-        self._server = Server(name=name, keys=keys, key_variable=api_key_env)
+        if reads_keys and connection is None:
+            keys = http.read_keys(api_key_env, header=key_header)
+            connection = http.HttpConnection(base_url, "/chat/completions", name=name, keys=keys)
+            connection.variable = api_key_env
+        self._connection = connection
+        keys = connection.keys if connection else http.Keys({})
+        self._server = Server(name, keys, connection.variable if connection else None)
         self.adaptations: Sequence[str] = self._server.adaptations
-        self._connection: http.HttpConnection | None = None
-        if reads_keys:
-            path = "/chat/completions"
-            self._connection = http.HttpConnection(base_url, path, name=name, keys=keys)
         # Only the user message differs between calls: all else is encoded once.
         self._head = b'{"model":' + _encode(model) + b',"messages":['
         encode_system = partial(_encode_message, marks_cache=marks_cache)
@@ -345,7 +344,10 @@ class OpenAICompatibleModel:
         error says why: `error` makes it where the server says so.
         """
         fail = self._server.fail
-        completion = _decode(body, with_logprobs=request.top_logprobs is not None)
+        with_logprobs = request.top_logprobs is not None
+        completion = _decode(body, with_logprobs=with_logprobs)
+        if completion is None and (mended := _mend(body)):
+            body, completion = mended, _decode(mended, with_logprobs=with_logprobs)
         if completion is None:
             return fail(errors.ServerError, "sent what is no chat completion", quoted=body)
         if completion.error or not completion.choices:
@@ -370,7 +372,7 @@ class OpenAICompatibleModel:
             else:
                 text = _text(message.content)
                 if not text.strip() and request.form != "text":
-                    text = _answer_elsewhere(message, self._server) or text
+                    text = _answer_elsewhere(body, place, self._server) or text
                 told = choice.logprobs if isinstance(choice.logprobs, _LogProbs) else None
                 reply = Reply(
                     text=text,
@@ -385,7 +387,7 @@ class OpenAICompatibleModel:
 
     def _fields(self, request: ChatRequest, pairs: Iterable[Change]) -> dict[str, Any]:
         """Return every field of the body except the model and the messages."""
-        changes, settings = dict(pairs), self._settings
+        changes, settings = dict(pairs), self.sampling
         temperature, limit, top = request.temperature, request.max_tokens, request.top_logprobs
         top = None if top is None else changes.get("top_logprobs", top)
         fields: dict[str, Any] = {
@@ -512,8 +514,7 @@ def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
     except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities are odd
         return _decode(body, with_logprobs=False) if with_logprobs else None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        mended = _mend(body)
-        return _decode(mended, with_logprobs=with_logprobs) if mended not in (None, body) else None
+        return None
 
 
 def _mend(body: bytes) -> bytes | None:
@@ -563,19 +564,27 @@ def _text(content: Any) -> str:
     return content or ""
 
 
-def _answer_elsewhere(message: _Message, server: Server) -> str | None:
-    """Find the JSON object that was asked for in another field, as the whole of it."""
-    for place in ("tool_calls", "function_call", "reasoning_content", "reasoning"):
-        value = msgspec.json.decode(getattr(message, place))
-        for part in value if isinstance(value, list) else [value]:
-            call = part.get("function", part) if isinstance(part, dict) else {"arguments": part}
-            answer = _text(call.get("arguments")) if isinstance(call, dict) else ""
-            fenced = _FENCE.fullmatch(answer)
-            if fenced and _value_spans(fenced[1]):
-                name = server.name
-                server.note(f"Answers are read in `{place}`, since {name} leaves `content` empty.")
-                return fenced[1]
+def _answer_elsewhere(body: bytes, place: int, server: Server) -> str | None:
+    """Find the JSON object that was asked for in another field of a message."""
+    message = msgspec.json.decode(body)["choices"][place].get("message") or {}
+    for name, value in message.items():
+        if answer := _find_object(name, value):
+            note = f"Answers are read in `{name}`, since {server.name} leaves `content` empty."
+            server.note(note)
+            return answer
     return None
+
+
+def _find_object(name: object, value: Any) -> str | None:
+    """Find a JSON object that is the whole of a text, or the arguments of a call."""
+    if isinstance(value, dict) and name in ("arguments", "parsed", "input"):
+        value = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        fenced = _FENCE.fullmatch(value)
+        return fenced[1] if fenced and _value_spans(fenced[1]) else None
+    value = dict(enumerate(value)) if isinstance(value, list) else value
+    parts = value.items() if isinstance(value, dict) else ()
+    return next(filter(None, (_find_object(*part) for part in parts)), None)
 
 
 def _usage(counts: Any) -> Usage | None:

@@ -48,9 +48,7 @@ _BROKEN = {
     "ClientConnectorDNSError": "the name of the host is not known",
     "ClientProxyConnectionError": "no connection to the proxy",
     "ClientHttpProxyError": "the proxy refused",
-    "ClientSSLError": "no encrypted connection",
     "ClientConnectorError": "no connection",
-    "ConnectionTimeoutError": "no connection in time",
     "TimeoutError": "no reply in time",
     "InvalidURL": "the base URL is no address",
     "ClientPayloadError": "the reply was cut off",
@@ -176,7 +174,8 @@ class HttpConnection:
         self._name = name
         self._url = URL(urlunsplit(parts._replace(path=parts.path + path)), encoded=True)
         self._place = parts.netloc
-        self._keys = keys
+        self.keys = keys
+        self.variable: str | None = None  # that holds the key
         self._proxy = _find_proxy(parts.scheme, parts.hostname or "")
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             WeakKeyDictionary()
@@ -198,7 +197,7 @@ class HttpConnection:
             session = self._sessions[loop] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers=_HEADERS | self._keys.headers(),
+                headers=_HEADERS | self.keys.headers(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
                 read_bufsize=_READ_BUFFER,
             )
@@ -226,7 +225,7 @@ class HttpConnection:
         name = next(name for name in names if name in _BROKEN)
         is_refused = getattr(error, "status", 0) in (401, 403, 407)  # by the proxy
         reason = getattr(getattr(error, "os_error", error), "strerror", None)
-        why = f" ({self._keys.hide(reason)})" if isinstance(reason, str) and reason else ""
+        why = f" ({self.keys.hide(reason)})" if isinstance(reason, str) and reason else ""
         message = f"{self._name}: {_BROKEN[name]}{why}, {self._place}."
         if is_refused or name in ("ClientConnectorCertificateError", "InvalidURL"):
             return errors.AccessError(message)

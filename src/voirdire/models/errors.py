@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.resources import files
@@ -32,7 +34,7 @@ __all__ = ["Server", "reset_s", "says"]
 K = TypeVar("K", bound=errors.ModelCallError)
 
 
-_CLOSED = (403, 404, 405, 410)
+_CLOSED = (*range(300, 400), 403, 404, 405, 410)
 _OF_CLIENT = (0, *range(400, 500))  # 0 where no status is known
 _ANY = (*range(300, 600), *_OF_CLIENT)
 # Kinds of errors by status and words. The first row that fits counts: of these, then of those
@@ -40,12 +42,14 @@ _ANY = (*range(300, 600), *_OF_CLIENT)
 _Rows: TypeAlias = "Sequence[tuple[Collection[int], str, type[errors.ModelCallError] | None]]"
 _KINDS: _Rows = (
     ((413,), "", errors.BadRequestError),
+    ((408,), "", errors.ModelTimeoutError),
     (_ANY, "too large", errors.BadRequestError),
     ((401, 402, 407, *range(300, 400)), "", errors.AccessError),
     ((403, 429), "no access", errors.AccessError),
     ((429,), "", errors.RateLimitError),
     (_OF_CLIENT, "limit", errors.RateLimitError),
     (_ANY, "broken reply", errors.ServerError),  # another call may help
+    (_OF_CLIENT, "passing", errors.ServerError),
     (_ANY, "a parameter's size", None),
     (_ANY, "too long", errors.BadRequestError),
     (_OF_CLIENT, "filter", errors.ContentFilterError),
@@ -53,7 +57,6 @@ _KINDS: _Rows = (
 _OTHER_KINDS: _Rows = (
     (_OF_CLIENT, "no access", errors.AccessError),
     ((0, 409, 424, 425, *range(500, 600)), "", errors.ServerError),
-    ((408,), "", errors.ModelTimeoutError),
     (_CLOSED, "", errors.AccessError),
 )
 
@@ -72,7 +75,7 @@ _PARTS = (
     r"(?:liseconds?|ecs?|econds?|ins?|inutes?|rs?|ours?|ays?)?(?![a-z])[\s,]*"
 )
 _PART, _DURATION = re.compile(_PARTS, re.I), re.compile(f"(?:{_PARTS})+", re.I)
-_WAIT = re.compile(rf"(?:again|retry|wait)\D{{0,24}}?((?:{_PARTS})+)", re.I)
+_WAIT = re.compile(rf"(?:again|retry|wait|resets?)\D{{0,24}}?((?:{_PARTS})+)", re.I)
 _LEAST_OF_A_DAY_S = 3_600.0  # where a limit per day does not say when it ends
 _OFTEN = 3
 _FIRST_MOMENT = 1e9  # a larger number of seconds is a moment
@@ -90,7 +93,7 @@ def says(what: str, text: str) -> bool:
     return _words()[what].search(text) is not None
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(slots=True)
 class Server:
     """A server as its answers have shown it; makes errors without keys or text of the request.
 
@@ -201,13 +204,19 @@ def _find_kind(rows: _Rows, text: str, *, status: int) -> type[errors.ModelCallE
 
 
 def _find_named(text: str, sent: Collection[str]) -> str | None:
-    """Return the keyword of the schema, or the parameter, that a message names first."""
-    places = {}
+    """Return the parameter that a message names first, or the keyword of a schema."""
+    places: dict[str, int] = {}
+    keywords = []
     for name in sent:
         pattern = _words().get(f"parameter {name}")
-        found = pattern.search(text) if pattern else re.search(rf"\b{name}\b", text)
-        if found:
-            places[name] = found.start() if pattern else -1
+        if pattern and (found := pattern.search(text)):
+            places[name] = found.start()
+        elif not pattern and re.search(rf"\b{name}\b", text):
+            keywords.append(name)
+    if keywords and not places.keys() - {"form"}:
+        return keywords[0]
+    if "form" in places:  # log-probabilities may be refused beside a form
+        places.pop("top_logprobs", None)
     return min(places, key=places.__getitem__, default=None)
 
 
@@ -278,7 +287,7 @@ def _seconds(text: str | None, *, date: str | None = None) -> float | None:
 
 
 def _moment(text: str | None) -> float | None:
-    try:
-        return parsedate_to_datetime(text or "").timestamp()
-    except (ValueError, OverflowError):
-        return None
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError, OverflowError):
+            return read(text or "").timestamp()
+    return None

@@ -39,7 +39,6 @@ _NATIVE = "native"
 _SECRETS = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
 # Names of arguments that hold another address, which would get the keys too.
 _ADDRESSES = re.compile(r"ur[il]$|host|endpoint|server|proxy|http|client|api_(?:base|key)", re.I)
-_NO_LOGPROBS = Capabilities(forms=("json_schema", "text"), top_logprobs=0)
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -164,7 +163,7 @@ def load_model(
         prefix, model = "openai", name
     settings |= {"name": name, "api_key_env": api_key_env, "capabilities": capabilities}
     if prefix == _NATIVE:
-        return NativeModel(model, base_url=base_url, **settings)
+        return _load_native(model, base_url=base_url, **settings)
     provider = PROVIDERS[prefix]
     told = os.environ.get("OPENAI_BASE_URL") if prefix == "openai" and base_url is None else None
     base_url = http.check_base_url(base_url or told or provider.base_url)
@@ -222,76 +221,39 @@ def check_key_of_file(variable: str | None, *, model: str, base_url: str | None)
         raise errors.InputError(f"{msg} you allow, got {named!r} for {place!r}. {hint}")
 
 
-class NativeModel(OpenAICompatibleModel):
-    """A model behind a provider's own API: Anthropic, Gemini, Bedrock, Mistral and others.
-
-    Parameters
-    ----------
-    model : str
-        What any-llm calls the provider, a slash, and what the provider calls the model.
-    name : str
-        What verdicts call it.
-    base_url : str or None
-        Another address of the same API. No key is sent there unless `api_key_env` names it.
-    api_key_env : str or None
-        Environment variable that holds the key; None leaves it to the provider's usual ones.
-    capabilities : Capabilities or None
-        What it can do, where that is known better.
-    **settings
-        As for `voirdire.models.load_model`.
-
-    Raises
-    ------
-    InputError
-        If any-llm or the provider's own library is missing, if the provider is not known, if there
-        is no key, or if an argument breaks its rule.
-    """
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        name: str,
-        base_url: str | None,
-        api_key_env: str | None,
-        capabilities: Capabilities | None,
-        served_as: str | None = None,
-        **settings: Any,
-    ) -> None:
-        provider, _, model = model.partition("/")
-        if not model or "://" in model:  # some libraries would call an address, and send their key
-            msg = f"`model` must be 'native/<provider>/<model>', got {shorten(name)!r}."
-            raise errors.InputError(f"{msg} Write it like 'native/anthropic/claude-sonnet-4-5'.")
-        extra = settings.get("extra") or {}
-        inner = [key for part in extra.values() if isinstance(part, dict) for key in part]
-        addresses = [key for key in (*extra, *inner) if _ADDRESSES.search(key)]
-        if addresses:
-            msg = f"`extra` must not say where requests go, got {shorten(addresses[0])!r}."
-            raise errors.InputError(f"{msg} Give an address as `base_url`.")
-        base_url = None if base_url is None else http.check_base_url(base_url)
-        # whatever the environment keeps as a secret: providers have many names for theirs
-        keys = http.Keys({name: key for name, key in os.environ.items() if _SECRETS.search(name)})
-        connection = NativeConnection(provider, variable=api_key_env, base_url=base_url, keys=keys)
-        super().__init__(
-            model=model,
-            name=name,
-            base_url=base_url or f"https://{provider}.invalid",
-            reads_keys=False,
-            capabilities=capabilities or (_NO_LOGPROBS if "anthropic" in provider else None),
-            **settings,
-        )
-        self._connection = connection
-        self._server.keys, self._server.key_variable = keys, connection.variable
-        here = {"provider": provider, "model": model, "base_url": served_as or base_url}
-        self.settings = here | self._settings
+def _load_native(
+    model: str, *, base_url: str | None, served_as: str | None = None, **settings: Any
+) -> ChatModel:
+    """Make a model behind a provider's own API: any-llm's name of it, a slash, and its own name."""
+    provider, _, model = model.partition("/")
+    if not model or "://" in model:  # some libraries would call an address, and send their key
+        msg = f"`model` must be 'native/<provider>/<model>', got {shorten(settings['name'])!r}."
+        raise errors.InputError(f"{msg} Write it like 'native/anthropic/claude-sonnet-4-5'.")
+    extra = settings.get("extra") or {}
+    inner = [key for part in extra.values() if isinstance(part, dict) for key in part]
+    addresses = [key for key in (*extra, *inner) if _ADDRESSES.search(key)]
+    if addresses:
+        msg = f"`extra` must not say where requests go, got {shorten(addresses[0])!r}."
+        raise errors.InputError(f"{msg} Give an address as `base_url`.")
+    base_url = None if base_url is None else http.check_base_url(base_url)
+    variable = settings.pop("api_key_env")
+    connection = NativeConnection(provider, variable=variable, base_url=base_url)
+    if "anthropic" in provider and settings["capabilities"] is None:
+        settings["capabilities"] = Capabilities(forms=("json_schema", "text"), top_logprobs=0)
+    address = base_url or f"https://{provider}.invalid"
+    made = OpenAICompatibleModel(model=model, base_url=address, connection=connection, **settings)
+    here = {"provider": provider, "model": model, "base_url": served_as or base_url}
+    made.settings = here | made.sampling
+    return made
 
 
 class NativeConnection(http.HttpConnection):
     """Gives the body of a chat completion to any-llm; its exceptions become answers."""
 
-    def __init__(
-        self, provider: str, *, variable: str | None, base_url: str | None, keys: http.Keys
-    ) -> None:
+    def __init__(self, provider: str, *, variable: str | None, base_url: str | None) -> None:
+        # whatever the environment keeps as a secret: providers have many names for theirs
+        secrets = {name: key for name, key in os.environ.items() if _SECRETS.search(name)}
+        self.keys = http.Keys(secrets)
         needs = f"`native/{provider}` needs a library. Install it with `pip install"
         failed = f'{needs} "voirdire[providers]"`.'
         key = http.read_keys(variable, header="key" if variable else None).headers().get("key")
@@ -323,7 +285,7 @@ class NativeConnection(http.HttpConnection):
         except ImportError:
             raise errors.InputError(failed) from None
         except AnyLLMError as error:  # it names the variable of a key that is missing
-            said = shorten(keys.hide(str(error)), width=200)
+            said = shorten(self.keys.hide(str(error)), width=200)
             raise errors.InputError(f"`native/{provider}` cannot be used: {said}") from None
         self.variable = variable or (None if usual == ["None"] else "/".join(usual))
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()

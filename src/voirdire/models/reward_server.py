@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
@@ -170,9 +171,10 @@ class RewardServer:
         pause_s = _FIRST_PAUSE_S
         for n_tries in itertools.count(1):
             left_s = max(end - time.monotonic(), _LEAST_S)
-            whole = encode_json({**body, "verdicts": True, "deadline_s": _HEADROOM * left_s})
+            whole = {**body, "verdicts": True, "deadline_s": _HEADROOM * left_s}
+            sent = json.dumps(whole, default=_to_plain).encode()
             try:
-                found = await _call(self._rewards, whole, limit_s=left_s, form=ServerVerdicts)
+                found = await _call(self._rewards, sent, limit_s=left_s, form=ServerVerdicts)
                 found.check(len(body["items"]))
             except (errors.ServerError, errors.ModelTimeoutError) as error:
                 is_hopeless = n_tries >= _MOST_TRIES and error.status not in _PASSING
@@ -191,16 +193,6 @@ class RewardServer:
 
     def _connection(self, path: str) -> HttpConnection:
         return HttpConnection(self.address, path, name=_NAME, keys=self._keys)
-
-
-def encode_json(content: Any) -> bytes:
-    """Encode JSON, with lone surrogates as escapes."""
-    try:
-        return msgspec.json.encode(content, enc_hook=_to_plain)
-    except UnicodeEncodeError:
-        import json
-
-        return json.dumps(content, default=_to_plain).encode()
 
 
 def _to_plain(value: Any) -> Any:
