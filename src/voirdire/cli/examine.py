@@ -305,7 +305,7 @@ def _open_verdicts(
     from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
     from voirdire.cli.model_judges import is_judges_file, make_judges
     from voirdire.judging import Asking
-    from voirdire.judging.runs.outputs import STORE_NAME
+    from voirdire.judging.outputs import STORE_NAME
 
     are_several = is_judges_file(judge)
     run = replace(run, store=run.store or STORE_NAME)

@@ -12,13 +12,14 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
     from voirdire.judging.call_plan import show_prompt
-    from voirdire.judging.client.limits import Limits
     from voirdire.judging.distilling import Distilled, LeftOut, distill_files
-    from voirdire.judging.engine.call_summary import (
-        CallProgress,
-        JudgingProgress,
+    from voirdire.judging.engine import LiveState
+    from voirdire.judging.estimate import RunEstimate, estimate_run
+    from voirdire.judging.file_run import (
+        SeveralJudged,
+        judge_file,
+        judge_file_with_several,
     )
-    from voirdire.judging.engine.port import LiveState
     from voirdire.judging.judges.calibration import (
         JudgeCalibration,
         QuestionCalibration,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
     from voirdire.judging.judges.jury import JudgeLike, JuryJudge
     from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
+    from voirdire.judging.limits import Limits
     from voirdire.judging.local import (
         JudgeCard,
         LocalJudge,
@@ -40,15 +42,14 @@ if TYPE_CHECKING:
     from voirdire.judging.port import Judge, ScriptedJudge
     from voirdire.judging.pricing import Price, price_of
     from voirdire.judging.replies import ReplyListing, StoredReply, list_replies
-    from voirdire.judging.runs.estimate import RunEstimate, estimate_run
-    from voirdire.judging.runs.file_judging import judge_file
-    from voirdire.judging.runs.parts import kept_items
-    from voirdire.judging.runs.several import (
-        SeveralJudged,
-        judge_file_with_several,
-    )
-    from voirdire.judging.runs.summary import ClassSummary, JudgingSummary, QuestionSummary
     from voirdire.judging.settings import DistillSettings, JudgingSettings, LiveSettings
+    from voirdire.judging.summary import (
+        CallProgress,
+        ClassSummary,
+        JudgingProgress,
+        JudgingSummary,
+        QuestionSummary,
+    )
     from voirdire.records.replies import AnswerSummary, CallSummary
 
 __all__ = [
@@ -93,7 +94,6 @@ __all__ = [
     "judge_file",
     "judge_file_with_several",
     "judge_items",
-    "kept_items",
     "list_replies",
     "load_calibration",
     "load_cascade",
@@ -109,10 +109,10 @@ __all__ = [
 _HOMES = {
     "AnswerSummary": "voirdire.records.replies",
     "Asking": "judges.llm_judge",
-    "CallProgress": "engine.call_summary",
+    "CallProgress": "summary",
     "CallSummary": "voirdire.records.replies",
     "CascadeJudge": "judges.cascade",
-    "ClassSummary": "runs.summary",
+    "ClassSummary": "summary",
     "DistillSettings": "settings",
     "Distilled": "distilling",
     "Judge": "port",
@@ -120,35 +120,34 @@ _HOMES = {
     "JudgeCard": "local",
     "JudgeLike": "judges.jury",
     "JudgeSpec": "judges.judges_file",
-    "JudgingProgress": "engine.call_summary",
+    "JudgingProgress": "summary",
     "JudgingSettings": "settings",
-    "JudgingSummary": "runs.summary",
+    "JudgingSummary": "summary",
     "JuryJudge": "judges.jury",
     "LeftOut": "distilling",
-    "Limits": "client.limits",
+    "Limits": "limits",
     "LiveSettings": "settings",
-    "LiveState": "engine.port",
+    "LiveState": "engine",
     "LlmJudge": "judges.llm_judge",
     "LocalJudge": "local",
     "Price": "pricing",
     "QuestionCalibration": "judges.calibration",
     "QuestionFigures": "local",
-    "QuestionSummary": "runs.summary",
+    "QuestionSummary": "summary",
     "ReplyListing": "replies",
-    "RunEstimate": "runs.estimate",
+    "RunEstimate": "estimate",
     "ScriptedJudge": "port",
-    "SeveralJudged": "runs.several",
+    "SeveralJudged": "file_run",
     "StoredReply": "replies",
     "TrainingData": "local",
     "ajudge": "answering",
     "distill_files": "distilling",
     "distill_judge": "local",
-    "estimate_run": "runs.estimate",
+    "estimate_run": "estimate",
     "judge": "answering",
-    "judge_file": "runs.file_judging",
-    "judge_file_with_several": "runs.several",
+    "judge_file": "file_run",
+    "judge_file_with_several": "file_run",
     "judge_items": "answering",
-    "kept_items": "runs.parts",
     "list_replies": "replies",
     "load_calibration": "judges.calibration",
     "load_cascade": "judges.cascade_jury_files",

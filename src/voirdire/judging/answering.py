@@ -16,13 +16,13 @@ from voirdire._validation import check_count
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.bound import note_distrust
-from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
-from voirdire.judging.engine.run import judge_batches, judge_batches_async
-from voirdire.judging.engine.verdict_making import judge_at_once
 from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
+from voirdire.judging.outputs import open_replies
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
-from voirdire.judging.runs.outputs import open_replies
+from voirdire.judging.run import judge_batches, judge_batches_async
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
+from voirdire.judging.summary import JudgingProgress, RunRecord
+from voirdire.judging.tables import judge_at_once
 from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.summary import CallProgress
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 

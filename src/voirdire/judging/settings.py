@@ -68,12 +68,10 @@ class ReplySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(ReplySettings, ItemLayout):
-    """How a run over a file goes on after an interruption, and in how many processes.
+    """In how many processes a file is judged, and where replies are stored.
 
     Attributes
     ----------
-    restart : bool
-        Discard the finished parts of an interrupted run.
     workers : int or "auto"
         Processes of a local judge, at least 1; "auto" takes one per core, at most 8, once 20,000
         items are judged. Above 1, a script must guard its start with ``if __name__ ==
@@ -85,7 +83,6 @@ class RunSettings(ReplySettings, ItemLayout):
         If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
     """
 
-    restart: bool = False
     workers: int | Literal["auto"] = 1
 
     def __post_init__(self) -> None:

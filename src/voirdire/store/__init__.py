@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from voirdire.store.opening import open_store
     from voirdire.store.reply_store import JudgeRecord, ReplyStore, StoredCall
 
-__all__ = ["GroupCommit", "JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
+__all__ = ["GroupCommit", "JudgeRecord", "ReplyStore", "StoredCall", "open_store", "read_address"]
 
 _HOMES = {
     "GroupCommit": "group_commit",
@@ -22,6 +22,7 @@ _HOMES = {
     "ReplyStore": "reply_store",
     "StoredCall": "reply_store",
     "open_store": "opening",
+    "read_address": "opening",
 }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._types import Language, Mode, ModelSource
 from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
-from voirdire.judging.client.limits import Limits
+from voirdire.judging.limits import Limits
 from voirdire.judging.pricing import Price
 from voirdire.models import Capabilities, ChatModel, load_model
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.engine import LiveState
     from voirdire.judging.settings import LiveSettings
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.missing_numbers import MissingRewards
@@ -26,7 +26,7 @@ _HOMES = {
     "LiveReward": "rewards.live.live_reward",
     "LiveScores": "rewards.live.turns",
     "LiveSettings": "judging.settings",
-    "LiveState": "judging.engine.port",
+    "LiveState": "judging.engine",
     "MissingRewards": "rewards.live.missing_numbers",
     "Turn": "rewards.live.turns",
 }

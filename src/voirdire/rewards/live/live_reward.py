@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.judging.live_judge import LiveJudge
+from voirdire.judging.live import LiveJudge
 from voirdire.judging.plan import needs_engine
 from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.against_demands import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.engine import LiveState
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn

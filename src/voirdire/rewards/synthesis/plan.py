@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from voirdire.judging import Price
     from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.runs.outputs import SetAside
+    from voirdire.judging.outputs import SetAside
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.recipes import Recipes, Slot
     from voirdire.rubrics import Rubric

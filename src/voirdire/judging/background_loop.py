@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from concurrent.futures import Future
-
 __all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "wait_for_result"]
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.judging.call_plan import hash_item
-from voirdire.judging.client.call import read_stored_outcome
-from voirdire.judging.engine.run import BATCH_ITEMS
-from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
+from voirdire.judging.calls import read_stored
+from voirdire.judging.items import CALL_CHARACTERS, ItemSource, split_into_batches
+from voirdire.judging.outputs import SetAside, open_replies
 from voirdire.judging.plan import (
     ask_in_process,
     asks_a_model,
@@ -22,8 +22,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
-from voirdire.judging.runs.item_source import ItemSource
-from voirdire.judging.runs.outputs import SetAside, open_replies
+from voirdire.judging.run import BATCH_ITEMS
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
-    from voirdire.store import StoredCall
 
 __all__ = ["RunEstimate", "estimate_calls", "estimate_run", "estimate_tokens"]
 
@@ -187,13 +185,13 @@ def _estimate_model(
             asked = [item for item, is_on in zip(batch, goes_on, strict=True) if is_on]
         n_kept += len(batch) - len(asked)
         keys = [hash_item(item) for item in asked]
-        stored: Mapping[bytes, Sequence[StoredCall]] = {}
+        stored: Mapping[bytes, Mapping[str, Sequence[bytes]]] = {}
         if store is not None and judge_id is not None:
             stored = store.get(judge_id, keys)
         for item, key in zip(asked, keys, strict=True):
             for spec in bound.calls.specs:
-                blobs = [call.blob for call in stored.get(key, ()) if call.name == spec.name]
-                outcome = read_stored_outcome(
+                blobs = stored.get(key, {}).get(spec.name, ())
+                outcome, _ = read_stored(
                     spec.call(item, key=key), blobs, max_attempts=bound.judge.limits.max_attempts
                 )
                 if outcome is None or (outcome.failure and replies.retry_failures):

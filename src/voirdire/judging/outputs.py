@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
-from contextlib import contextmanager
+import shutil
+import uuid
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from voirdire.errors import InputError
-from voirdire.io.verdict_files import layout_of_file, verdict_format
+from voirdire.io.verdict_files import join_parts, layout_of_file, verdict_format
+
+try:
+    import fcntl
+except ImportError:  # on Windows two runs at once are not noticed
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FIRST_SHOWN",
     "STORE_NAME",
+    "PartsWriter",
     "SetAside",
     "check_output",
     "check_place",
@@ -30,6 +39,7 @@ __all__ = [
     "may_replace",
     "open_replies",
     "publish",
+    "unfinished_folder",
 ]
 
 
@@ -69,15 +79,81 @@ def check_place(output: Path, *, source: object, what: str) -> Path:
 
 
 @contextmanager
-def explain_write_errors(
-    path: Path | None, *, kept: str = "The finished parts are kept"
-) -> Iterator[None]:
+def explain_write_errors(path: Path | None) -> Iterator[None]:
     """Turn errors of writing into an `InputError` that says what to do."""
     try:
         yield
     except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror}). {kept}: make room, and run the same "
-        raise InputError(f"{msg}command again.") from error
+        msg = f"{path}: cannot be written ({error.strerror}). Make room, and run the same command "
+        raise InputError(f"{msg}again: stored replies are not paid for twice.") from error
+
+
+_UNFINISHED, _LOCK = "unfinished", "lock"
+
+
+@contextmanager
+def unfinished_folder(target: Path) -> Iterator[Path]:
+    """Make a hidden folder beside an output for its parts; remove those of runs that were killed."""
+    with explain_write_errors(target):
+        for old in target.parent.glob(f".{glob.escape(target.name)}.*.{_UNFINISHED}"):
+            with suppress(OSError), (old / _LOCK).open("ab") as file:
+                _lock(file)
+                shutil.rmtree(old)
+        name = f".{target.name}.{uuid.uuid4().hex[:12]}.{_UNFINISHED}"
+        folder = target.parent / name
+        folder.mkdir()
+    with (folder / _LOCK).open("ab") as file:
+        _lock(file)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file until it is closed; raise an `OSError` where another process holds it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class PartsWriter:
+    """Writes a file in parts beside it, and joins them under its name at the end.
+
+    Attributes
+    ----------
+    folder : Path
+        Of unfinished files; it goes when the context ends.
+    """
+
+    def __init__(self, target: Path, written_as: VerdictFormat) -> None:
+        self._target, self._written_as = target, written_as
+        self._n_parts = 0
+        self._making = unfinished_folder(target)
+
+    def __enter__(self) -> Self:
+        """Make the folder."""
+        self.folder = self._making.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the folder."""
+        self._making.__exit__(*error)
+
+    def add(self, data: bytes) -> None:
+        """Write a part."""
+        with explain_write_errors(self._target):
+            (self.folder / f"part-{self._n_parts:07d}").write_bytes(data)
+        self._n_parts += 1
+
+    def publish(self, columns: Sequence[str]) -> None:
+        """Join the parts."""
+        with explain_write_errors(self._target):
+            joined = self.folder / f"joined{self._target.suffix}"
+            parts = [self.folder / f"part-{number:07d}" for number in range(self._n_parts)]
+            join_parts(parts, joined, written_as=self._written_as, columns=columns)
+            with joined.open("rb+") as file:
+                os.fsync(file.fileno())
+            publish(joined, self._target)
 
 
 def publish(finished: Path, target: Path) -> None:
@@ -188,8 +264,7 @@ def open_replies(
     A missing file is created, or is no store with `makes=False`. The store must not be one of the
     `written` files, which would overwrite it.
     """
-    from voirdire.store import ReplyStore, open_store
-    from voirdire.store.opening import read_address
+    from voirdire.store import ReplyStore, open_store, read_address
 
     store = replies.store
     if store is None:

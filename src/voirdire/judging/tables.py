@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from voirdire._types import Threshold, VerdictLayout
     from voirdire.judging.asking import Answer
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.engine.call_summary import RunRecord
-    from voirdire.judging.engine.combining import ItemVerdict
+    from voirdire.judging.combine import ItemVerdict
+    from voirdire.judging.summary import RunRecord
     from voirdire.records import Item
     from voirdire.rubrics import Behavior, Rubric
 

@@ -1,0 +1,786 @@
+"""Engines: ask a judge about items, whatever it is; find stored replies, call, combine.
+
+`Engine.ask` is the whole port. A language model, a function in this process, a cascade and a jury
+are asked in the same way, by a run over a file and by a live judge with a deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import threading
+import traceback
+from abc import ABC, abstractmethod
+from collections import deque
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from voirdire.judging.call_plan import hash_item
+from voirdire.judging.caller import CallCounts, Caller, CircuitBreaker, OutOfOrderError
+from voirdire.judging.combine import (
+    ItemVerdict,
+    combine_ballots,
+    combine_outcomes,
+    failed_verdict,
+    is_enough,
+)
+from voirdire.judging.plan import ask_in_process, asks_a_model, is_cascade, is_jury
+from voirdire.judging.prompts import new_nonce
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, JudgingPlan
+    from voirdire.judging.settings import LiveSettings, StoredReplies
+    from voirdire.records import Item
+
+__all__ = ["CLOSED", "LATE", "Engine", "LiveState", "ModelEngine", "make_engine"]
+
+LATE = "no verdict within the deadline"
+"""Reason of a failure whose reply may still come, for the next time the item is asked about."""
+
+CLOSED = "the judge is closed"
+_LOOKED_UP = 500
+"""Items in one query of the store."""
+
+_AT_ONCE = 256
+"""Items of one request that wait for calls together, so that no request waits for another's."""
+
+_CANCELLED_S = 40.0
+"""Seconds that cancelled tasks get to store the replies that came."""
+
+_log = logging.getLogger("voirdire")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveState:
+    """State of a live judge.
+
+    Attributes
+    ----------
+    n_waiting : int
+        Items that a caller waits for.
+    n_calls, n_failures : int
+        Calls made, and items that failed, since it started.
+    cost : float or None
+        US dollars spent; None where the price is not known.
+    is_broken : bool
+        Whether the judge is out of order now, so that it makes no calls.
+    """
+
+    n_waiting: int = 0
+    n_calls: int = 0
+    n_failures: int = 0
+    cost: float | None = None
+    is_broken: bool = False
+
+
+class Engine(ABC):
+    """Asks a judge about items; belongs to one event loop.
+
+    *Order*: verdicts follow the items. *Errors*: an error about one item is a failure in its
+    verdict; an error that every item would meet is raised in a run, and a reason of failures of a
+    live judge, which never raises. *Cancellation*: a caller may be cancelled or reach its deadline;
+    calls that are sent go on, since others may wait for them, and are stored. *Memory*: the items
+    that wait. *Retries and caching*: those of the judge.
+
+    Attributes
+    ----------
+    n_answered : int
+        Items that have a verdict.
+    on_verdict : callable or None
+        Called with every item and its verdict, also after the deadline of its caller.
+    """
+
+    def __init__(self) -> None:
+        self.n_answered = self.n_failures = 0
+        self.on_verdict: Callable[[Item, ItemVerdict], None] | None = None
+
+    async def start(self) -> None:  # noqa: B027  # many have nothing to open
+        """Open what is needed; raise an `InputError` where a store cannot be used."""
+
+    @abstractmethod
+    async def ask(
+        self, items: Sequence[Item], *, deadline_s: float | None = None
+    ) -> list[ItemVerdict]:
+        """Answer items in their order; after `deadline_s` seconds late ones get a failure."""
+
+    @abstractmethod
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Begin nothing new, wait `drain_s` seconds for what is under way; None waits for all."""
+
+    def stop(self) -> None:  # noqa: B027  # without calls there is nothing to stop
+        """Begin no more calls; calls that are sent may finish."""
+
+    @property
+    @abstractmethod
+    def state(self) -> LiveState:
+        """State of a live judge."""
+
+    @property
+    def counts(self) -> CallCounts | None:
+        """Counts of the calls; None where the judge makes none."""
+        return None
+
+    def _note(self, item: Item, verdict: ItemVerdict) -> None:
+        self.n_answered += 1
+        self.n_failures += bool(verdict.failures)
+        if self.on_verdict is not None:
+            self.on_verdict(item, verdict)
+
+
+# Language models --------------------------------------------------------------------------------
+
+
+class _Pending:
+    """An item that callers wait for; equal items share it."""
+
+    __slots__ = ("future", "is_sent", "item", "key", "n_waiting", "task")
+
+    def __init__(self, key: bytes, item: Item) -> None:
+        self.key, self.item = key, item
+        self.future: asyncio.Future[ItemVerdict] = asyncio.get_running_loop().create_future()
+        self.task: asyncio.Task[None] | None = None
+        self.n_waiting = 0
+        self.is_sent = False
+
+    def note_sent(self) -> None:
+        """Note that a call about it is made: from now on it is finished, whoever waits."""
+        self.is_sent = True
+
+
+class ModelEngine(Engine):
+    """Asks a language model: looks up, calls, stores, reads, combines.
+
+    An item has one task, and a dict leads from its hash to it, so that equal items share calls.
+    """
+
+    def __init__(
+        self, bound: BoundJudge, replies: StoredReplies, *, live: LiveSettings | None = None
+    ) -> None:
+        super().__init__()
+        self.bound = bound
+        self.caller = Caller(bound.judge, retry_failures=replies.retry_failures, live=live)
+        _ = bound.calls  # raises where the judge cannot be asked
+        self._replies, self._live = replies, live
+        self._in_flight: dict[bytes, _Pending] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reading = CircuitBreaker(1.0 if live is None else live.rest_s)
+        self._n_questions = len(bound.rubric.questions)
+
+    @property
+    def state(self) -> LiveState:
+        """State of the engine."""
+        counts = self.caller.counts
+        return LiveState(
+            n_waiting=len(self._in_flight),
+            n_calls=counts.n_calls,
+            n_failures=self.n_failures,
+            cost=counts.cost,
+            is_broken=bool(self.caller.outage or self._reading.is_open(_now())),
+        )
+
+    @property
+    def counts(self) -> CallCounts:
+        """Counts of the calls."""
+        return self.caller.counts
+
+    async def start(self) -> None:
+        """Open the store."""
+        about = {"fingerprint": self.bound.reply_fingerprint, "description": self.bound.described}
+        await self.caller.start(self._replies, **about)
+
+    async def ask(
+        self, items: Sequence[Item], *, deadline_s: float | None = None
+    ) -> list[ItemVerdict]:
+        """Answer items in their order; after `deadline_s` seconds late ones get a failure."""
+        waiting: list[_Pending] = []
+        new: list[_Pending] = []
+        for item in items:
+            key = hash_item(item)
+            pending = self._in_flight.get(key)
+            if pending is None:
+                pending = self._in_flight[key] = _Pending(key, item)
+                new.append(pending)
+            pending.n_waiting += 1
+            waiting.append(pending)
+        if new:
+            self._begin(self._judge_all(new))
+        try:
+            futures = [pending.future for pending in waiting if not pending.future.done()]
+            if futures:
+                done, _ = await asyncio.wait(
+                    futures,
+                    timeout=deadline_s,
+                    return_when=asyncio.FIRST_EXCEPTION if self._live is None else "ALL_COMPLETED",
+                )
+                if self._live is None and any(future.exception() for future in done):
+                    raise self.caller.error or next(filter(None, (f.exception() for f in done)))
+        finally:
+            for pending in waiting:
+                pending.n_waiting -= 1
+                if not (pending.n_waiting or pending.is_sent or pending.future.done()):
+                    self._drop(pending)
+        return [self._verdict_of(pending.future) for pending in waiting]
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Let the calls that are sent finish and be stored; cancel the others."""
+        self.stop()
+        for pending in list(self._in_flight.values()):
+            if not pending.is_sent:
+                self._drop(pending, CLOSED)
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=drain_s)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=_CANCELLED_S)
+            await self.caller.close()
+
+    def stop(self) -> None:
+        """Begin no more calls; calls that are sent may finish."""
+        self.caller.stop(*([] if self._live is None else [CLOSED]))
+
+    # One item ------------------------------------------------------------------------------------
+
+    async def _judge_all(self, new: Sequence[_Pending]) -> None:
+        """Look items up in the store, and begin the calls about the others."""
+        window = asyncio.Semaphore(max(_AT_ONCE, 2 * self.bound.judge.limits.concurrency))
+        for start in range(0, len(new), _LOOKED_UP):
+            part = new[start : start + _LOOKED_UP]
+            try:
+                stored = await self._look_up([pending.key for pending in part])
+                open_ones = [row for row in part if not self._answer_from(row, stored)]
+            except BaseException as error:  # each item gets it
+                for pending in part if isinstance(error, Exception) else new[start:]:
+                    self._fail(pending, error)
+                if isinstance(error, asyncio.CancelledError):
+                    raise
+                continue
+            for pending in open_ones:
+                await window.acquire()
+                if pending.future.done():  # nobody waits for it any more
+                    window.release()
+                    continue
+                pending.task = self._begin(self._judge(pending, stored.get(pending.key, {})))
+                pending.task.add_done_callback(lambda _: window.release())
+
+    def _answer_from(
+        self, pending: _Pending, stored: Mapping[bytes, Mapping[str, Sequence[bytes]]]
+    ) -> bool:
+        """Answer an item from its stored replies; False where a call is missing."""
+        known = stored.get(pending.key)
+        if known is None:
+            return False
+        outcomes = []
+        for spec in self.bound.calls.specs:
+            call = spec.call(pending.item, key=pending.key)
+            outcome, _ = self.caller.reuse(call, known.get(call.name, ()))
+            if outcome is None:
+                return False
+            outcomes.append(outcome)
+        self._settle(pending, combine_outcomes(outcomes, self.bound))
+        return True
+
+    async def _judge(self, pending: _Pending, stored: Mapping[str, Sequence[bytes]]) -> None:
+        """Make the calls about an item, and combine their outcomes."""
+        plan, caller = self.bound.calls, self.caller
+        nonce = new_nonce() if plan.shares_fence else None
+        groups: dict[object, list[Any]] = {}
+        for place, spec in enumerate(plan.specs):
+            call = spec.call(pending.item, key=pending.key, nonce=nonce)
+            is_new_sample = spec.seed is not None and not stored.get(call.name)
+            group = (spec.places, spec.ask.swapped) if is_new_sample else place
+            groups.setdefault(group, []).append((place, call))
+        outcomes: list[Any] = [None] * len(plan.specs)
+
+        async def make(group: Sequence[tuple[int, Any]]) -> None:
+            places, calls = zip(*group, strict=True)
+            if len(calls) > 1:
+                found = await caller.answer_together(calls, pending.note_sent)
+            else:
+                blobs = stored.get(calls[0].name, ())
+                found = [await caller.answer(calls[0], blobs, pending.note_sent)]
+            for place, outcome in zip(places, found, strict=True):
+                outcomes[place] = outcome
+
+        try:
+            first, *others = groups.values()
+            if plan.shares_fence or not others:  # the first call fills the server's prompt cache
+                await make(first)
+            else:
+                others = [first, *others]
+            if others:
+                await asyncio.gather(*map(make, others))
+            verdict = combine_outcomes(outcomes, self.bound)
+        except BaseException as error:  # its callers get it
+            self._fail(pending, error)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+        else:
+            self._settle(pending, verdict)
+
+    async def _look_up(
+        self, keys: Sequence[bytes]
+    ) -> Mapping[bytes, Mapping[str, Sequence[bytes]]]:
+        store = self.caller.store
+        if store is None:
+            return {}
+        if self._reading.is_open(_now()):
+            raise OutOfOrderError(self._reading.reason)
+        try:
+            found = await store.aget(self.caller.judge_id, keys)
+        except Exception as error:
+            if self._live is None:
+                raise
+            why = f"the store cannot be read: {type(error).__name__}"
+            self._reading.trip(why, now=_now())
+            _log.warning(why)
+            raise OutOfOrderError(why) from error
+        self._reading.mend()
+        return found
+
+    # Verdicts ------------------------------------------------------------------------------------
+
+    def _begin(self, work: Any) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _settle(self, pending: _Pending, verdict: ItemVerdict) -> None:
+        self._forget(pending)
+        if not pending.future.done():
+            if self._live is not None and verdict.failures:
+                # the kind of a failure without its text, which may quote the item
+                kinds = ((k, why.reason.partition(":")[0]) for k, why in verdict.failures)
+                failures = tuple((k, Failure(reason=kind)) for k, kind in kinds)
+                verdict = msgspec.structs.replace(verdict, failures=failures)
+            self._note(pending.item, verdict)
+            pending.future.set_result(verdict)
+
+    def _fail(self, pending: _Pending, error: BaseException) -> None:
+        """Give an item the error: raised in a run, a reason of a failure in a live judge."""
+        if isinstance(error, asyncio.CancelledError):
+            why = CLOSED
+        elif self._live is None:
+            self._forget(pending)
+            if not isinstance(error, Exception):
+                msg = f"a model must not raise {type(error).__name__}, which ends a run"
+                error = RuntimeError(msg)
+            if not pending.future.done():
+                pending.future.set_exception(error)
+                pending.future.exception()  # nobody may wait for it
+            return
+        elif isinstance(error, OutOfOrderError):
+            why = str(error)
+        else:
+            log_bug(error)
+            why = f"the judge raised {type(error).__name__}"
+        if not pending.future.done():
+            verdict = failed_verdict(self._n_questions, why)
+            self._forget(pending)
+            self._note(pending.item, verdict)
+            pending.future.set_result(verdict)
+
+    def _drop(self, pending: _Pending, why: str = LATE) -> None:
+        """Give up an item about which nothing was sent."""
+        self._forget(pending)
+        if pending.task is not None:
+            pending.task.cancel()
+        if not pending.future.done():
+            pending.future.set_result(failed_verdict(self._n_questions, why))
+
+    def _forget(self, pending: _Pending) -> None:
+        if self._in_flight.get(pending.key) is pending:
+            del self._in_flight[pending.key]
+
+    def _verdict_of(self, future: asyncio.Future[ItemVerdict]) -> ItemVerdict:
+        return future.result() if future.done() else failed_verdict(self._n_questions, LATE)
+
+
+# Functions in this process ----------------------------------------------------------------------
+
+_MOST_LEFT = 3
+"""Threads that may hang at most: each keeps its memory until the program ends."""
+
+_DEADLINES = 2
+"""A batch that takes longer than this many deadlines is given up."""
+
+_HANGS = f"the judge is out of order: {_MOST_LEFT} calls of it hang"
+
+
+class FunctionEngine(Engine):
+    """Asks a judge in this process: a thread of its own calls it, batch after batch.
+
+    Items of several callers are judged together. Where a live judge raises, each item of the batch
+    is asked about alone. A thread that hangs is abandoned and replaced; after a few of these the
+    judge is not asked until one of them returns.
+    """
+
+    def __init__(self, plan: JudgingPlan, *, live: LiveSettings | None = None) -> None:
+        super().__init__()
+        self._plan, self._live = plan, live
+        self._size = _LOOKED_UP if live is None else live.batch_size
+        self._waiting: deque[tuple[Item, asyncio.Future[ItemVerdict]]] = deque()
+        self._thread: JudgeThread | None = None
+        self._working: asyncio.Task[None] | None = None
+        self._n_calls = self._n_left = self._n_asked = 0
+        self._is_closed = False
+
+    @property
+    def state(self) -> LiveState:
+        """State of the engine."""
+        return LiveState(
+            n_waiting=len(self._waiting) + self._n_asked,
+            n_calls=self._n_calls,
+            n_failures=self.n_failures,
+            is_broken=self._outage is not None,
+        )
+
+    @property
+    def _outage(self) -> str | None:
+        return CLOSED if self._is_closed else _HANGS if self._n_left >= _MOST_LEFT else None
+
+    async def ask(
+        self, items: Sequence[Item], *, deadline_s: float | None = None
+    ) -> list[ItemVerdict]:
+        """Answer items in their order; after `deadline_s` seconds late ones get a failure."""
+        n_questions = len(self._plan.rubric.questions)
+        if (why := self._outage) is not None:
+            self.n_failures += len(items)
+            return [failed_verdict(n_questions, why)] * len(items)
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in items]
+        self._waiting.extend(zip(items, futures, strict=True))
+        if self._working is None:
+            self._working = loop.create_task(self._work())
+        try:
+            await asyncio.wait(futures, timeout=deadline_s)
+            return [
+                future.result() if future.done() else failed_verdict(n_questions, LATE)
+                for future in futures
+            ]
+        finally:
+            for future in futures:
+                future.cancel()  # items that are not begun are not judged for nobody
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Take no more items, and wait `drain_s` seconds for the batch that is being judged."""
+        self._is_closed = True
+        self._answer_all(list(self._waiting), CLOSED)
+        if self._working is not None:
+            await asyncio.wait([self._working], timeout=drain_s)
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.wait([self._working])
+        if self._thread is not None:
+            self._thread.stop()
+
+    async def _work(self) -> None:
+        """Judge batch after batch, until no item waits."""
+        batch: list[tuple[Item, asyncio.Future[ItemVerdict]]] = []
+        try:
+            await asyncio.sleep(0)  # items that come at the same moment are judged together
+            while self._waiting and self._outage is None:
+                batch = []
+                while self._waiting and len(batch) < self._size:
+                    if not (row := self._waiting.popleft())[1].done():
+                        batch.append(row)
+                if batch:
+                    self._n_asked = len(batch)
+                    await self._judge(batch)
+        finally:
+            self._n_asked, self._working = 0, None
+            self._answer_all([*batch, *self._waiting], self._outage or CLOSED)
+            self._waiting.clear()
+
+    async def _judge(self, batch: Sequence[tuple[Item, asyncio.Future[ItemVerdict]]]) -> None:
+        if self._thread is None:
+            self._thread = JudgeThread(self._ask_judge)
+        self._n_calls += 1
+        done = self._thread.ask([item for item, _ in batch])
+        limit_s = None if self._live is None else _DEADLINES * self._live.deadline_s
+        await asyncio.wait([done], timeout=limit_s)
+        if not done.done():  # the thread hangs; it may still return later
+            self._n_left += 1
+            done.add_done_callback(self._note_return)
+            self._thread.stop()
+            self._thread = None
+            _log.warning("the judge hangs; its thread is abandoned (%d of them now)", self._n_left)
+            self._answer_all(batch, f"the judge did not answer within {limit_s:.3g} s")
+            return
+        result = done.result()
+        for (item, future), verdict in zip(batch, _repeat(result, len(batch)), strict=True):
+            if isinstance(verdict, BaseException):
+                if not future.done():
+                    future.set_exception(verdict)
+                    future.exception()  # nobody may wait for it
+            else:
+                self._note(item, verdict)
+                if not future.done():
+                    future.set_result(verdict)
+
+    def _note_return(self, _: object) -> None:
+        self._n_left -= 1
+
+    def _answer_all(
+        self, rows: Sequence[tuple[Item, asyncio.Future[ItemVerdict]]], why: str
+    ) -> None:
+        verdict = failed_verdict(len(self._plan.rubric.questions), why)
+        for item, future in rows:
+            if not future.done():
+                self._note(item, verdict)
+                future.set_result(verdict)
+
+    def _ask_judge(self, items: Sequence[Item]) -> list[ItemVerdict]:
+        """Ask the judge about all items in one call; a live judge one by one if that raises."""
+        if self._live is None:
+            return make_function_verdicts(ask_in_process(items, self._plan), self._plan)
+        why = "the judge gave probabilities of another shape than it was asked for"
+        judge: Any = self._plan.judge
+        try:
+            given = np.asarray(judge.probabilities(items), dtype=np.float64)
+            if given.shape == (len(items), len(judge.questions)):
+                found = given[:, list(self._plan.columns)]
+                return make_function_verdicts(found, self._plan)
+        except Exception as error:  # noqa: BLE001  # a fault of the judge: each item records it
+            if len(items) == 1:
+                log_bug(error)
+                why = f"the judge raised {type(error).__name__}"
+        if len(items) > 1:
+            return [verdict for item in items for verdict in self._ask_judge([item])]
+        return [failed_verdict(len(self._plan.rubric.questions), why)]
+
+
+def make_function_verdicts(found: NDArray[np.float64], plan: JudgingPlan) -> list[ItemVerdict]:
+    """Make verdicts with the probabilities at the places of the propositions."""
+    questions = plan.rubric.questions
+    places = [place for place, row in enumerate(questions) if row.kind == "boolean"]
+    missing = Failure(reason="the judge gave no probability")
+    verdicts = []
+    for row in found.tolist():
+        if any(value < 0 or value > 1 for value in row):
+            why = "the judge gave a probability outside [0, 1]"
+            verdicts.append(failed_verdict(len(questions), why))
+            continue
+        values: list[float | None] = [None] * len(questions)
+        for place, value in zip(places, row, strict=True):
+            values[place] = None if math.isnan(value) else value
+        failures = tuple((place, missing) for place in places if values[place] is None)
+        verdicts.append(ItemVerdict(values=tuple(values), failures=failures))
+    return verdicts
+
+
+class JudgeThread:
+    """A daemon thread for one judge: does one task after another."""
+
+    def __init__(self, work: Callable[[Sequence[Item]], list[ItemVerdict]]) -> None:
+        self._work = work
+        self._todo: SimpleQueue[Any] = SimpleQueue()
+        threading.Thread(target=self._serve, name="voirdire-judge", daemon=True).start()
+
+    def ask(self, items: Sequence[Item]) -> asyncio.Future[list[ItemVerdict] | BaseException]:
+        """Judge items in the thread; the future has the verdicts, or the error."""
+        done: asyncio.Future[list[ItemVerdict] | BaseException]
+        done = asyncio.get_running_loop().create_future()
+        self._todo.put((items, done))
+        return done
+
+    def stop(self) -> None:
+        """Let the thread end after its current task."""
+        self._todo.put(None)
+
+    def _serve(self) -> None:
+        while (task := self._todo.get()) is not None:
+            items, done = task
+            result: list[ItemVerdict] | BaseException
+            try:
+                result = self._work(items)
+            except Exception as error:  # noqa: BLE001  # the waiting task handles it
+                result = error
+            except BaseException as error:  # noqa: BLE001  # such as SystemExit
+                result = RuntimeError(f"a judge must not raise {type(error).__name__}")
+                result.__cause__ = error
+            with contextlib.suppress(RuntimeError):  # the loop has ended, so no task waits
+                done.get_loop().call_soon_threadsafe(_set_result, done, result)
+            del task, items, done, result  # keep no references while it waits
+
+
+def _set_result(done: asyncio.Future[Any], result: object) -> None:
+    if not done.done():
+        done.set_result(result)
+
+
+def _repeat(result: list[ItemVerdict] | BaseException, n: int) -> Sequence[Any]:
+    return [result] * n if isinstance(result, BaseException) else result
+
+
+# Judges made of judges --------------------------------------------------------------------------
+
+
+class _CompositeEngine(Engine):
+    """Asks the engines of several judges."""
+
+    def __init__(self, members: Sequence[Engine]) -> None:
+        super().__init__()
+        self._members = tuple(members)
+
+    @property
+    def counts(self) -> CallCounts | None:
+        """Counts of the calls of all judges together."""
+        counts = [each.counts for each in self._members]
+        made = [each for each in counts if each is not None]
+        return reduce(add, made) if made else None
+
+    async def start(self) -> None:
+        """Start all; raise an `InputError` where a store cannot be used."""
+        for member in self._members:
+            await member.start()
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Close all within the same time."""
+        self.stop()
+        await asyncio.gather(*(member.close(drain_s=drain_s) for member in self._members))
+
+    def stop(self) -> None:
+        """Begin no more calls; calls that are sent may finish."""
+        for member in self._members:
+            member.stop()
+
+
+class CascadeEngine(_CompositeEngine):
+    """Asks a first engine, and a second one about the items of which the first judge is unsure.
+
+    An item that the first judge cannot answer is passed on, whatever the reason, unless it is late.
+    """
+
+    def __init__(self, bound: BoundCascade, *, first: Engine, then: Engine) -> None:
+        super().__init__((first, then))
+        self._bound, self._first, self._then = bound, first, then
+        kinds = [row.kind for row in bound.rubric.questions]
+        self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
+
+    @property
+    def state(self) -> LiveState:
+        """State of the engine: calls, cost and outages are the language model's."""
+        then = self._then.state
+        return LiveState(
+            n_waiting=self._first.state.n_waiting + then.n_waiting,
+            n_calls=then.n_calls,
+            n_failures=self.n_failures,
+            cost=then.cost,
+            is_broken=then.is_broken,
+        )
+
+    async def ask(
+        self, items: Sequence[Item], *, deadline_s: float | None = None
+    ) -> list[ItemVerdict]:
+        """Answer items in their order; the second judge gets what is left of the time."""
+        ends = None if deadline_s is None else _now() + deadline_s
+        first, then = self._bound.answerers
+        verdicts = await self._first.ask(items, deadline_s=deadline_s)
+        values = [[verdict.values[place] for place in self._places] for verdict in verdicts]
+        answers = np.array(values, dtype=np.float64).reshape(len(items), len(self._places))
+        is_over = [bool(v.failures) and v.failures[0][1].reason in (LATE, CLOSED) for v in verdicts]
+        goes_on = np.flatnonzero(self._bound.goes_on(answers) & ~np.array(is_over, dtype=bool))
+        who: list[str | None] = [None if over else first for over in is_over]
+        if goes_on.size:
+            left_s = None if ends is None else max(0.0, ends - _now())
+            asked = await self._then.ask([items[k] for k in goes_on], deadline_s=left_s)
+            for place, verdict in zip(goes_on.tolist(), asked, strict=True):
+                verdicts[place], who[place] = verdict, then
+        verdicts = [
+            msgspec.structs.replace(verdict, answered_by=name)
+            for verdict, name in zip(verdicts, who, strict=True)
+        ]
+        for item, verdict in zip(items, verdicts, strict=True):
+            self._note(item, verdict)
+        return verdicts
+
+
+class JuryEngine(_CompositeEngine):
+    """Asks several engines, and combines their verdicts.
+
+    A judge without an answer is left out where the others weigh more than half.
+    """
+
+    def __init__(self, bound: BoundJury, members: Sequence[Engine]) -> None:
+        super().__init__(members)
+        self._bound = bound
+
+    @property
+    def state(self) -> LiveState:
+        """Calls and cost of all judges; broken where too few judges work to answer."""
+        states = [each.state for each in self._members]
+        costs = [state.cost for state in states]
+        pairs = zip(self._bound.jury.shares, states, strict=True)
+        works = sum(share for share, state in pairs if not state.is_broken)
+        return LiveState(
+            n_waiting=max(state.n_waiting for state in states),
+            n_calls=sum(state.n_calls for state in states),
+            n_failures=self.n_failures,
+            cost=None if None in costs else math.fsum(cost or 0.0 for cost in costs),
+            is_broken=not is_enough(works),
+        )
+
+    async def ask(
+        self, items: Sequence[Item], *, deadline_s: float | None = None
+    ) -> list[ItemVerdict]:
+        """Answer items in their order; after `deadline_s` seconds judges that are late are out."""
+        asking = (member.ask(items, deadline_s=deadline_s) for member in self._members)
+        ballots = await asyncio.gather(*asking)
+        verdicts = [combine_ballots(row, self._bound) for row in zip(*ballots, strict=True)]
+        for item, verdict in zip(items, verdicts, strict=True):
+            self._note(item, verdict)
+        return verdicts
+
+
+def make_engine(
+    plan: JudgingPlan, replies: StoredReplies, *, live: LiveSettings | None = None
+) -> Engine:
+    """Make the engine for a plan: of a live judge where there are settings, else of a run.
+
+    Nothing is opened or called yet. A judge that cannot be asked this way raises an `InputError`.
+    """
+    judge: Any = plan.judge
+    if is_jury(judge):
+        return JuryEngine(judge, [make_engine(row, replies, live=live) for row in judge.members])
+    if is_cascade(judge):
+        first = FunctionEngine(judge.first, live=live)
+        then = ModelEngine(judge.then, replies, live=live)
+        return CascadeEngine(judge, first=first, then=then)
+    if asks_a_model(judge):
+        return ModelEngine(judge, replies, live=live)
+    return FunctionEngine(plan, live=live)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+_logged: set[tuple[str, str, int]] = set()
+
+
+def log_bug(error: BaseException) -> None:
+    """Log the place of an unexpected error once, without its message, which may quote an item."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    place = (type(error).__name__, last.filename if last else "", (last.lineno or 0) if last else 0)
+    if place not in _logged and len(_logged) < 100:
+        _logged.add(place)
+        words = "the judge raised %s; the items concerned have no verdict\n%s"
+        _log.error(words, type(error).__name__, "".join(frames.format()).rstrip())
