@@ -173,9 +173,11 @@ def keep_when_stopped(
 def _describe_kept_replies(store: str | Path | Literal[False] | None) -> str:
     if not store:
         return "every reply is kept in the store"
-    from voirdire.store.opening import read_address
+    from voirdire.store.addresses import read_address, show_address
 
-    shown = read_address(store).shown if "://" in str(store) else store  # without a password
+    shown = (
+        show_address(read_address(store)) if "://" in str(store) else store
+    )  # without a password
     return f"every reply is kept in {shown}"
 
 

@@ -216,9 +216,10 @@ class Caller:
         """Open the store, where replies are stored under a fingerprint."""
         place = replies.store
         if place:
-            is_open = isinstance(place, ReplyStore)
-            store = place if is_open else await asyncio.to_thread(open_store, place)
-            self._own_store = None if is_open else store
+            if isinstance(place, ReplyStore):
+                store = place
+            else:
+                store = self._own_store = await asyncio.to_thread(open_store, place)
             self.store = store
             register = partial(store.judge_id, fingerprint, description=description)
             self.judge_id = await asyncio.to_thread(register)
@@ -253,7 +254,7 @@ class Caller:
             self.pace.stop(kind(reason))
 
     def reuse(self, call: Call[T], blobs: Sequence[bytes]) -> tuple[Outcome[T] | None, int]:
-        """Read what is stored of a call: its outcome, None where it must be made; unread replies."""
+        """Read what is stored: the outcome, None where the call must be made; unread replies."""
         outcome, n_unread = read_stored(call, blobs, max_attempts=self._limits.max_attempts)
         if outcome is None:
             return None, n_unread
@@ -270,7 +271,7 @@ class Caller:
         if self._gives_samples and len(calls) > 1:
             request = calls[0].request(self._form)
             try:
-                replies = await self._send(request, n_samples=len(calls), on_send=on_send)
+                replies += await self._send(request, n_samples=len(calls), on_send=on_send)
             except ModelCallError as error:  # the first call handles it
                 replies = [error]
             if len(replies) < len(calls) and isinstance(replies[0], Reply):
@@ -289,7 +290,7 @@ class Caller:
         *,
         first: Reply | ModelCallError | None = None,
     ) -> Outcome[T]:
-        """Make one call until it has an outcome; new attempts are numbered after the stored ones."""
+        """Make one call until it has an outcome; new attempts are numbered after stored ones."""
         outcome, n_unread = self.reuse(call, blobs) if blobs else (None, 0)
         if outcome is not None:
             return outcome
@@ -317,14 +318,13 @@ class Caller:
                     result = error
             n_tries += 1
             if isinstance(result, Reply):
-                if self.store is not None:  # stored before it is used, and read as it is stored
-                    result = await self._keep(call, attempt, result)
+                reply = await self._keep(call, attempt, result)  # stored before it is used
                 attempt += 1
                 try:
-                    value = call.read(result)
+                    value = call.read(reply)
                 except VerdictParseError as error:
                     n_unread += 1
-                    n_cut += result.finish_reason == "length"
+                    n_cut += reply.finish_reason == "length"
                     self._note_unreadable(error, n_trips)
                     if error.is_refusal or n_unread >= self._limits.max_attempts:
                         self._counts.n_failures += error.partial is None
@@ -332,7 +332,7 @@ class Caller:
                 except UnsupportedError as error:  # the reader says what to do
                     self._end(error, n_trips)
                 else:
-                    self._note_answer(result)
+                    self._note_answer(reply)
                     return Outcome(value=value)
                 continue
             # Errors ----------------------------------------------------------------------------
@@ -362,8 +362,7 @@ class Caller:
                 status=result.status,
                 n_tries=n_tries,
             )
-            if self.store is not None:
-                await self._keep(call, attempt, failure)
+            await self._keep(call, attempt, failure)
             self._counts.n_failures += 1
             self._note_failure(result, n_trips)
             return Outcome(failure=failure.failure())

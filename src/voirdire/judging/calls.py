@@ -10,7 +10,7 @@ import logging
 import re
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -117,7 +117,8 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 def encode_attempt(attempt: Reply | CallFailure) -> bytes:
     """Encode a reply or a failure; halves of a surrogate pair become replacement characters."""
-    kind, content = _FAILURE, attempt
+    kind: bytes = _FAILURE
+    content: Any = attempt
     if isinstance(attempt, Reply):
         kind, content = _REPLY, _kept_parts(attempt)
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from voirdire.judging.asking import Answer  # noqa: TC001  # msgspec reads the annotation
+from voirdire.judging.plan import needs_engine
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -147,11 +148,12 @@ def combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVer
         else:
             values.append(combine_answers(question, [value for _, value in said]))
         column += question.kind == "boolean"
-    remote = [
-        row for row, makes_calls in zip(ballots, bound.make_calls, strict=True) if makes_calls
-    ]
     return ItemVerdict(
         values=tuple(None if isinstance(row, Failure) else row for row in values),
         failures=tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure)),
-        is_stored=all(row.is_stored for row in remote),
+        is_stored=all(
+            ballot.is_stored
+            for ballot, plan in zip(ballots, bound.members, strict=True)
+            if needs_engine(plan.judge)
+        ),
     )

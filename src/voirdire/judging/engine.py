@@ -198,8 +198,8 @@ class ModelEngine(Engine):
 
     async def start(self) -> None:
         """Open the store."""
-        about = {"fingerprint": self.bound.reply_fingerprint, "description": self.bound.described}
-        await self.caller.start(self._replies, **about)
+        fingerprint, description = self.bound.reply_fingerprint, self.bound.described
+        await self.caller.start(self._replies, fingerprint=fingerprint, description=description)
 
     async def ask(
         self, items: Sequence[Item], *, deadline_s: float | None = None
@@ -342,7 +342,7 @@ class ModelEngine(Engine):
         if self._reading.is_open(_now()):
             raise OutOfOrderError(self._reading.reason)
         try:
-            found = await store.aget(self.caller.judge_id, keys)
+            stored = await store.aget(self.caller.judge_id, keys)
         except Exception as error:
             if self._live is None:
                 raise
@@ -351,7 +351,7 @@ class ModelEngine(Engine):
             _log.warning(why)
             raise OutOfOrderError(why) from error
         self._reading.mend()
-        return found
+        return stored
 
     # Verdicts ------------------------------------------------------------------------------------
 
@@ -696,12 +696,13 @@ class CascadeEngine(_CompositeEngine):
         values = [[verdict.values[place] for place in self._places] for verdict in verdicts]
         answers = np.array(values, dtype=np.float64).reshape(len(items), len(self._places))
         is_over = [bool(v.failures) and v.failures[0][1].reason in (LATE, CLOSED) for v in verdicts]
-        goes_on = np.flatnonzero(self._bound.goes_on(answers) & ~np.array(is_over, dtype=bool))
+        is_unsure = self._bound.goes_on(answers) & ~np.array(is_over, dtype=bool)
+        goes_on: list[int] = np.flatnonzero(is_unsure).tolist()
         who: list[str | None] = [None if over else first for over in is_over]
-        if goes_on.size:
+        if goes_on:
             left_s = None if ends is None else max(0.0, ends - _now())
             asked = await self._then.ask([items[k] for k in goes_on], deadline_s=left_s)
-            for place, verdict in zip(goes_on.tolist(), asked, strict=True):
+            for place, verdict in zip(goes_on, asked, strict=True):
                 verdicts[place], who[place] = verdict, then
         verdicts = [
             msgspec.structs.replace(verdict, answered_by=name)

@@ -162,7 +162,7 @@ def judge_source(
         encode = partial(_encode, layout=layout, written_as=written_as)
         stream = items.stream(plan, set_aside)
         if needs_engine(plan.judge):
-            written = () if target is None else (target, set_aside.target)
+            written = [path for path in (target, set_aside.target) if path is not None]
             opening = open_replies(settings.replies, output=target, written=written)
             replies = stack.enter_context(opening)
             if replies.opened is not None and target is not None:
@@ -170,7 +170,7 @@ def judge_source(
                 stack.enter_context(replies.opened.lock(key))
             asking: dict[str, Any] = {"replies": replies, "stopping": stopping, "record": record}
             parts = _join_batches(judge_batches(stream, plan, **asking), size)
-            judged = ((encode(part), _count(part)) for part in parts)
+            judged: Iterator[Any] = ((encode(part), _count(part)) for part in parts)
         else:
             judged = _judge_in_process(stream, plan, encode=encode, workers=settings.workers)
         with closing(judged):  # type: ignore[type-var]  # a generator

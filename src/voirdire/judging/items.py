@@ -256,12 +256,9 @@ class ItemSource:
         self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # it is removed with this object
         weakref.finalize(self, self._kept.close)
         self._written_as = file.format  # type: ignore[assignment]  # told by its suffix
-        digest = hashlib.sha256()
         for block in file.blocks():
-            digest.update(block)
             self._kept.write(block)
         self._kept.flush()
-        self._stamp = (int.from_bytes(digest.digest()),)
 
     def open_input(self) -> Any:
         """Return what to read: the file, or its saved copy from the beginning."""

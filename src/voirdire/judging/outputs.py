@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import uuid
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -93,7 +93,7 @@ _UNFINISHED, _LOCK = "unfinished", "lock"
 
 @contextmanager
 def unfinished_folder(target: Path) -> Iterator[Path]:
-    """Make a hidden folder beside an output for its parts; remove those of runs that were killed."""
+    """Make a hidden folder beside an output; remove those of runs that were killed."""
     with explain_write_errors(target):
         for old in target.parent.glob(f".{glob.escape(target.name)}.*.{_UNFINISHED}"):
             with suppress(OSError), (old / _LOCK).open("ab") as file:
@@ -264,7 +264,8 @@ def open_replies(
     A missing file is created, or is no store with `makes=False`. The store must not be one of the
     `written` files, which would overwrite it.
     """
-    from voirdire.store import ReplyStore, open_store, read_address
+    from voirdire.store import ReplyStore, open_store
+    from voirdire.store.addresses import read_address
 
     store = replies.store
     if store is None:
@@ -276,12 +277,13 @@ def open_replies(
     if not isinstance(given, str | Path):
         msg = f"`store` must be a file, an address or False, got {given!r}. Leave it out."
         raise InputError(msg)
-    file = read_address(store).path
+    url = read_address(store)
+    file = Path(url.database or "") if url.drivername == "sqlite" else None
     if file in [path.resolve() for path in written]:
         msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
         raise InputError(f"{msg} Name another.")
     if file is not None and not makes and not file.is_file():
         yield replace(replies, store=None)
         return
-    with open_store(store) as opened:
+    with open_store(store, makes=makes) as opened:
         yield replace(replies, store=opened)
