@@ -10,20 +10,8 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.store.group_commit import GroupCommit
-    from voirdire.store.opening import open_store
-    from voirdire.store.reply_store import JudgeRecord, ReplyStore, StoredCall
+    from voirdire.store.reply_store import JudgeRecord, ReplyStore, StoredCall, open_store
 
-__all__ = ["GroupCommit", "JudgeRecord", "ReplyStore", "StoredCall", "open_store", "read_address"]
+__all__ = ["JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
 
-_HOMES = {
-    "GroupCommit": "group_commit",
-    "JudgeRecord": "reply_store",
-    "ReplyStore": "reply_store",
-    "StoredCall": "reply_store",
-    "open_store": "opening",
-    "read_address": "opening",
-}
-
-
-__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)
+__getattr__, __dir__ = _lazy.lazy_names(__name__, dict.fromkeys(__all__, "reply_store"))
