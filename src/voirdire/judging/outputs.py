@@ -128,16 +128,16 @@ class PartsWriter:
     def __init__(self, target: Path, written_as: VerdictFormat) -> None:
         self._target, self._written_as = target, written_as
         self._n_parts = 0
-        self._making = unfinished_folder(target)
+        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Make the folder."""
-        self.folder = self._making.__enter__()
+        self.folder = self._stack.enter_context(unfinished_folder(self._target))
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the folder."""
-        self._making.__exit__(*error)
+        self._stack.close()
 
     def add(self, data: bytes) -> None:
         """Write a part."""
