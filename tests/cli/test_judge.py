@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from judging_files import RUBRIC, make_items, write_items, write_labels
-from voirdire.judging import distill_files, kept_items, load_local_judge
+from voirdire.judging import distill_files, load_local_judge
 
 
 @pytest.fixture(scope="session")

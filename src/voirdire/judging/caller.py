@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -266,20 +266,21 @@ class Caller:
     async def answer_together(
         self, calls: Sequence[Call[T]], on_send: Callable[[], None]
     ) -> list[Outcome[T]]:
-        """Make calls that ask the same: one request for several replies where the model can."""
-        replies: list[Reply | ModelCallError] = []
-        if self._gives_samples and len(calls) > 1:
-            request = calls[0].request(self._form)
-            try:
-                replies += await self._send(request, n_samples=len(calls), on_send=on_send)
-            except ModelCallError as error:  # the first call handles it
-                replies = [error]
-            if len(replies) < len(calls) and isinstance(replies[0], Reply):
-                self._gives_samples = len(replies) > 1
-        given = [*replies, *[None] * (len(calls) - len(replies))]
-        pairs = zip(calls, given, strict=True)
-        return await asyncio.gather(
-            *(self.answer(c, (), on_send, first=first) for c, first in pairs)
+        """Make calls that ask the same: one request for several replies where the model can.
+
+        Samples that are missing are asked for alone; a failure is that of all samples.
+        """
+        first, *others = calls
+        tries = _Attempts(n_samples=len(calls) if self._gives_samples else 1)
+        outcomes = [await self.answer(first, (), on_send, tries=tries)]
+        if tries.failure is not None and not tries.others:
+            for call in others:
+                await self._keep(call, 0, tries.failure)
+            return outcomes * len(calls)
+        replies = [*tries.others, *[None] * len(others)]
+        asking = zip(others, replies, strict=False)
+        return outcomes + await asyncio.gather(
+            *(self.answer(c, (), on_send, tries=_Attempts(reply=reply)) for c, reply in asking)
         )
 
     async def answer(
@@ -288,84 +289,98 @@ class Caller:
         blobs: Sequence[bytes],
         on_send: Callable[[], None],
         *,
-        first: Reply | ModelCallError | None = None,
+        tries: _Attempts | None = None,
     ) -> Outcome[T]:
         """Make one call until it has an outcome; new attempts are numbered after stored ones."""
         outcome, n_unread = self.reuse(call, blobs) if blobs else (None, 0)
-        if outcome is not None:
-            return outcome
-        n_unread = 0 if n_unread >= self._limits.max_attempts else n_unread
-        attempt, began = len(blobs), asyncio.get_running_loop().time()
-        n_tries = n_errors = n_limited = n_cut = 0
-        while True:
+        tries = tries or _Attempts()
+        tries.n_unread = 0 if n_unread >= self._limits.max_attempts else n_unread
+        tries.n_kept, tries.began = len(blobs), asyncio.get_running_loop().time()
+        while outcome is None:
             n_replies, n_trips = self._counts.n_replies, self._n_trips
-            result: Reply | ModelCallError
-            if first is not None:
-                result, first = first, None
-            else:
-                request = call.request(self._form)
-                if n_cut and request.max_tokens is not None:  # the reply before was cut off
-                    max_tokens = request.max_tokens * 2**n_cut
-                    request = msgspec.structs.replace(request, max_tokens=max_tokens)
-                recheck = None if n_tries or self.store is None else (call, attempt, began)
-                try:
-                    [result] = await self._send(
-                        request, on_send=on_send, is_retry=n_tries > 0, recheck=recheck
-                    )
-                except _StoredMeanwhileError as stored:
-                    return await self.answer(call, stored.args[0], on_send)
-                except ModelCallError as error:
-                    result = error
-            n_tries += 1
-            if isinstance(result, Reply):
-                reply = await self._keep(call, attempt, result)  # stored before it is used
-                attempt += 1
-                try:
-                    value = call.read(reply)
-                except VerdictParseError as error:
-                    n_unread += 1
-                    n_cut += reply.finish_reason == "length"
-                    self._note_unreadable(error, n_trips)
-                    if error.is_refusal or n_unread >= self._limits.max_attempts:
-                        self._counts.n_failures += error.partial is None
-                        return end_unreadable(error)
-                except UnsupportedError as error:  # the reader says what to do
-                    self._end(error, n_trips)
+            try:
+                reply, tries.reply = tries.reply or await self._ask(call, tries, on_send), None
+            except _StoredMeanwhileError as stored:
+                return await self.answer(call, stored.args[0], on_send)
+            except ModelCallError as error:
+                tries.n += 1
+                if isinstance(error, RateLimitError) and self._counts.n_replies > n_replies:
+                    tries.n_limited += 1  # the server works: this says nothing about the call
                 else:
-                    self._note_answer(reply)
-                    return Outcome(value=value)
-                continue
-            # Errors ----------------------------------------------------------------------------
-            pause_s = self._handle_error(result, n_trips)
-            if isinstance(result, RateLimitError) and self._counts.n_replies > n_replies:
-                n_limited += 1  # the server works for others: this says nothing about the call
+                    tries.n_errors += 1
+                pause_s = self._handle_error(error, n_trips)
+                if self._may_pass(error, tries):
+                    if self._is_checking and tries.n_errors == 2:
+                        await self._try_plainly(call, error, on_send)
+                    await self.pace.pause(tries.backoff_s() if pause_s is None else pause_s)
+                else:
+                    outcome = await self._fail(call, error, tries, n_trips)
             else:
-                n_errors += 1
-            if (
-                isinstance(result, _TRANSIENT)
-                and n_errors <= self._limits.max_retries
-                and n_limited <= _MOST_LIMITED * self._limits.max_retries
-            ):
-                if self._checked is not None and not self._checked.is_set() and n_errors == 2:
-                    await self._try_plainly(call, result, on_send)
-                if pause_s is None:
-                    tries = min(n_errors + n_limited - 1, 10)
-                    most_s = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0**tries)
-                    pause_s = random.random() * most_s  # noqa: S311  # so that calls part ways
-                await self.pace.pause(pause_s)
-                continue
-            often = f" (tried {n_tries} times)" if n_tries > 1 else ""
-            failure = CallFailure(
-                reason=result.reason,
-                message=shorten(str(result), width=240) + often,
-                form=self._form,
-                status=result.status,
-                n_tries=n_tries,
-            )
-            await self._keep(call, attempt, failure)
-            self._counts.n_failures += 1
-            self._note_failure(result, n_trips)
-            return Outcome(failure=failure.failure())
+                tries.n += 1
+                reply = await self._keep(call, tries.n_kept, reply)  # stored before it is used
+                tries.n_kept += 1
+                outcome = self._read(call, reply, tries, n_trips)
+        return outcome
+
+    async def _ask(self, call: Call[T], tries: _Attempts, on_send: Callable[[], None]) -> Reply:
+        """Send the request of a call; after a reply that was cut off, with twice as many tokens."""
+        request = call.request(self._form)
+        if tries.n_cut and request.max_tokens is not None:
+            max_tokens = request.max_tokens * 2**tries.n_cut
+            request = msgspec.structs.replace(request, max_tokens=max_tokens)
+        replies = await self._send(request, on_send=on_send, call=call, tries=tries)
+        if tries.n_samples > 1:
+            self._gives_samples = self._gives_samples and len(replies) > 1
+            tries.n_samples, tries.others = 1, list(replies[1:])
+        return replies[0]
+
+    def _read(
+        self, call: Call[T], reply: Reply, tries: _Attempts, n_trips: int
+    ) -> Outcome[T] | None:
+        """Read a reply; None where the call is to be made again."""
+        try:
+            value = call.read(reply)
+        except VerdictParseError as error:
+            tries.n_unread += 1
+            tries.n_cut += reply.finish_reason == "length"
+            self._note_unreadable(error, n_trips)
+            if not error.is_refusal and tries.n_unread < self._limits.max_attempts:
+                return None
+            self._counts.n_failures += error.partial is None
+            self._finish_check(None)
+            return end_unreadable(error)
+        except UnsupportedError as error:  # the reader says what to do
+            self._end(error, n_trips)
+        self._has_answer = True
+        self._n_in_a_row = self._n_account_errors = 0
+        self._finish_check(reply)
+        return Outcome(value=value)
+
+    def _may_pass(self, error: ModelCallError, tries: _Attempts) -> bool:
+        """Whether the call is made again after an error."""
+        most = self._limits.max_retries
+        is_within = tries.n_errors <= most and tries.n_limited <= _MOST_LIMITED * most
+        return isinstance(error, _TRANSIENT) and is_within
+
+    async def _fail(
+        self, call: Call[T], error: ModelCallError, tries: _Attempts, n_trips: int
+    ) -> Outcome[T]:
+        """Store that a call failed for good."""
+        often = f" (tried {tries.n} times)" if tries.n > 1 else ""
+        tries.failure = CallFailure(
+            reason=error.reason,
+            message=shorten(str(error), width=240) + often,
+            form=self._form,
+            status=error.status,
+            n_tries=tries.n,
+        )
+        await self._keep(call, tries.n_kept, tries.failure)
+        self._counts.n_failures += 1
+        self._n_nothing += isinstance(error, BadRequestError | RefusalError | ContentFilterError)
+        self._n_in_a_row += isinstance(error, (*_TRANSIENT, AccessError))
+        self._finish_check(None)
+        self._end_if_hopeless(error, n_trips)
+        return Outcome(failure=tries.failure.failure())
 
     # One request ---------------------------------------------------------------------------------
 
@@ -374,15 +389,14 @@ class Caller:
         request: ChatRequest,
         *,
         on_send: Callable[[], None],
-        n_samples: int = 1,
-        is_retry: bool = False,
-        recheck: tuple[Call[Any], int, float] | None = None,
+        call: Call[Any],
+        tries: _Attempts,
     ) -> Sequence[Reply]:
         """Send a request when all limits allow; the first of a run goes alone, as the check."""
         if self._live is None:
             if self._checked is None:
                 self._checked = asyncio.Event()
-            elif not self._checked.is_set() and not is_retry:
+            elif self._is_checking and not tries.n:
                 await self._checked.wait()
         is_trial = self._admit()
         try:
@@ -393,13 +407,12 @@ class Caller:
             usage, may_cost = None, False
             try:
                 self._check_order(is_trial)
-                if recheck is not None:
-                    await self._check_stored(*recheck)
+                await self._check_stored(call, tries)
                 on_send()
                 self._counts.n_calls += 1
-                self._counts.n_retries += is_retry
+                self._counts.n_retries += tries.n > 0
                 may_cost = True
-                replies = await self._reply(request, n_samples, is_trial=is_trial)
+                replies = await self._reply(request, tries.n_samples, is_trial=is_trial)
                 usage = _add_usages(replies)
             except ModelCallError as error:
                 # a reply that was withheld without an error status may be charged
@@ -437,13 +450,14 @@ class Caller:
         msg = f"no reply within {limit_s:g} s"
         raise ModelTimeoutError(msg)
 
-    async def _check_stored(self, call: Call[Any], n_known: int, began: float) -> None:
-        """After a long wait, look whether another run has made the call."""
-        if self.store is None or asyncio.get_running_loop().time() - began < _STALE_S:
+    async def _check_stored(self, call: Call[Any], tries: _Attempts) -> None:
+        """After a long wait for the first try, look whether another run has made the call."""
+        waited_s = asyncio.get_running_loop().time() - tries.began
+        if self.store is None or tries.n or waited_s < _STALE_S:
             return
         stored = await self.store.aget(self.judge_id, [call.item])
         blobs = stored.get(call.item, {}).get(call.name, [])
-        if len(blobs) > n_known:
+        if len(blobs) > tries.n_kept:
             raise _StoredMeanwhileError(blobs)
 
     async def _keep(self, call: Call[Any], attempt: int, result: Any) -> Any:
@@ -476,11 +490,9 @@ class Caller:
             self._breaker.mend()
             _log.warning("the judge works again")
 
-    def _note_answer(self, reply: Reply) -> None:
-        self._has_answer = True
-        self._n_in_a_row = self._n_account_errors = 0
-        if self._checked is not None and not self._checked.is_set():
-            self._finish_check(reply)
+    @property
+    def _is_checking(self) -> bool:
+        return self._checked is not None and not self._checked.is_set()
 
     def _finish_check(self, reply: Reply | None) -> None:
         """Say what the first reply showed, and let the other calls go."""
@@ -506,12 +518,6 @@ class Caller:
         self._n_nothing += 1
         # sorted items may give many refusals in a row, so they count only before the first answer
         self._n_in_a_row += self._live is None and not error.is_refusal
-        self._end_if_hopeless(error, n_trips)
-
-    def _note_failure(self, error: ModelCallError, n_trips: int) -> None:
-        self._n_nothing += isinstance(error, BadRequestError | RefusalError | ContentFilterError)
-        self._n_in_a_row += isinstance(error, (*_TRANSIENT, AccessError))
-        self._finish_check(None)
         self._end_if_hopeless(error, n_trips)
 
     def _end_if_hopeless(self, error: VoirdireError, n_trips: int) -> None:
@@ -588,7 +594,7 @@ class Caller:
         plain = msgspec.structs.replace(request, form="text", schema=b"")
         for changed in (plain, msgspec.structs.replace(plain, top_logprobs=None)):
             try:
-                await self._send(changed, on_send=on_send, is_retry=True)
+                await self._send(changed, on_send=on_send, call=call, tries=_Attempts(n=1))
             except ModelCallError:
                 continue
             if changed.top_logprobs is None and request.top_logprobs is not None:
@@ -648,6 +654,29 @@ class Caller:
         """Raise where the judge went out of order while the call waited."""
         if self._breaker.reason is not None and not is_trial:
             raise OutOfOrderError(self._breaker.reason)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Attempts:
+    """The tries of one call until now."""
+
+    n: int = 0
+    n_errors: int = 0
+    n_limited: int = 0
+    n_unread: int = 0
+    n_cut: int = 0
+    n_kept: int = 0
+    began: float = 0.0
+    n_samples: int = 1
+    reply: Reply | None = None
+    others: list[Reply] = field(default_factory=list)
+    failure: CallFailure | None = None
+
+    def backoff_s(self) -> float:
+        """Draw the seconds until the next try."""
+        n_before = min(self.n_errors + self.n_limited - 1, 10)
+        longest_s = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0**n_before)
+        return random.random() * longest_s  # noqa: S311  # so that calls part ways
 
 
 class _StoredMeanwhileError(Exception):

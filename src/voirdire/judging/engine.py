@@ -267,7 +267,7 @@ class ModelEngine(Engine):
             except BaseException as error:  # each item gets it
                 for pending in part if isinstance(error, Exception) else new[start:]:
                     self._fail(pending, error)
-                if isinstance(error, asyncio.CancelledError):
+                if _is_cancelled():
                     raise
                 continue
             for pending in open_ones:
@@ -374,13 +374,16 @@ class ModelEngine(Engine):
 
     def _fail(self, pending: _Pending, error: BaseException) -> None:
         """Give an item the error: raised in a run, a reason of a failure in a live judge."""
-        if isinstance(error, asyncio.CancelledError):
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             why = CLOSED
         elif self._live is None:
             self._forget(pending)
             if not isinstance(error, Exception):
-                msg = f"a model must not raise {type(error).__name__}, which ends a run"
-                error = RuntimeError(msg)
+                cause = error
+                error = RuntimeError(
+                    f"a model must not raise {type(cause).__name__}, which ends a run"
+                )
+                error.__cause__ = cause
             if not pending.future.done():
                 pending.future.set_exception(error)
                 pending.future.exception()  # nobody may wait for it
@@ -767,6 +770,12 @@ def make_engine(
     if asks_a_model(judge):
         return ModelEngine(judge, replies, live=live)
     return FunctionEngine(plan, live=live)
+
+
+def _is_cancelled() -> bool:
+    """Whether this task itself was cancelled, and not only something that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _now() -> float:

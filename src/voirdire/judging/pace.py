@@ -193,7 +193,7 @@ class Pace:
             ):
                 if seconds:
                     self._next[place] = max(at, self._next[place]) + amount * seconds
-        while (wait_s := max(at, self._not_before) - loop.time()) > 0:
+        while (wait_s := max(at, self._not_before) - loop.time()) > 1e-6:
             await self.pause(wait_s)
             self.check_open()
 
