@@ -59,8 +59,8 @@ _log = logging.getLogger("voirdire")
 
 SPENT = "the judge has spent its `max_cost`"
 _TRANSIENT = (RateLimitError, ModelTimeoutError, ServerError)
-_FIRST_TRIES, _UNREACHED, _ACCOUNT_ERRORS = 50, 3, 3
-"""Tries without any answer, calls without any connection, and refused keys that end a run."""
+_FIRST_TRIES, _RETRIES_UNREACHED, _ACCOUNT_ERRORS = 50, 2, 3
+"""Tries without any answer, retries without any connection, and refused keys that end a run."""
 
 _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5
@@ -209,6 +209,8 @@ class Caller:
         self._n_account_errors = 0
         self._waited_s = 0.0
         self._checked: asyncio.Event | None = None
+        # a call that waits for its retry keeps its place; of a live judge it leaves it to others
+        self._under_way = asyncio.Semaphore(self._limits.concurrency * (1 if live is None else 2))
 
     async def start(
         self, replies: StoredReplies, *, fingerprint: str, description: Mapping[str, Any]
@@ -293,24 +295,35 @@ class Caller:
     ) -> Outcome[T]:
         """Make one call until it has an outcome; new attempts are numbered after stored ones."""
         outcome, n_unread = self.reuse(call, blobs) if blobs else (None, 0)
+        if outcome is not None:
+            return outcome
         tries = tries or _Attempts()
         tries.n_unread = 0 if n_unread >= self._limits.max_attempts else n_unread
         tries.n_kept, tries.began = len(blobs), asyncio.get_running_loop().time()
+        async with self._under_way:
+            return await self._try(call, tries, on_send)
+
+    async def _try(
+        self, call: Call[T], tries: _Attempts, on_send: Callable[[], None]
+    ) -> Outcome[T]:
+        outcome: Outcome[T] | None = None
         while outcome is None:
             n_replies, n_trips = self._counts.n_replies, self._n_trips
             try:
                 reply, tries.reply = tries.reply or await self._ask(call, tries, on_send), None
             except _StoredMeanwhileError as stored:
-                return await self.answer(call, stored.args[0], on_send)
+                outcome, tries.n_unread = self.reuse(call, stored.args[0])
+                tries.n_kept, tries.n = len(stored.args[0]), 1
             except ModelCallError as error:
                 tries.n += 1
-                if isinstance(error, RateLimitError) and self._counts.n_replies > n_replies:
-                    tries.n_limited += 1  # the server works: this says nothing about the call
+                server_works = self._is_checking or self._counts.n_replies > n_replies
+                if isinstance(error, RateLimitError) and server_works:
+                    tries.n_limited += 1  # this says nothing about the call
                 else:
                     tries.n_errors += 1
                 pause_s = self._handle_error(error, n_trips)
                 if self._may_pass(error, tries):
-                    if self._is_checking and tries.n_errors == 2:
+                    if self._is_checking and tries.n_errors == 2 and error.status == 500:
                         await self._try_plainly(call, error, on_send)
                     await self.pace.pause(tries.backoff_s() if pause_s is None else pause_s)
                 else:
@@ -360,7 +373,8 @@ class Caller:
         """Whether the call is made again after an error."""
         most = self._limits.max_retries
         is_within = tries.n_errors <= most and tries.n_limited <= _MOST_LIMITED * most
-        return isinstance(error, _TRANSIENT) and is_within
+        is_soon = (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
+        return isinstance(error, _TRANSIENT) and is_within and is_soon
 
     async def _fail(
         self, call: Call[T], error: ModelCallError, tries: _Attempts, n_trips: int
@@ -546,19 +560,23 @@ class Caller:
                 "another source: `--probability stated` or `--probability vote`."
             )
             self._end(UnsupportedError(msg, feature="logprobs", status=error.status), n_trips)
+        if isinstance(error, UnsupportedError) and error.feature == self._form:
+            self._end(error, n_trips)
         if isinstance(error, AccessError):
             is_account = error.status not in (403, 404)
             self._n_account_errors += is_account
             if not self._has_answer or self._n_account_errors >= _ACCOUNT_ERRORS:
                 self._end(error, n_trips)
+        wait_s = error.retry_after_s
+        is_answer = error.status is not None or wait_s is not None
         if isinstance(error, ServerError | ModelTimeoutError):
             self._n_nothing += 1
-            if error.status is None and error.retry_after_s is None and not self._was_reached:
+            if isinstance(error, ServerError) and not (is_answer or self._was_reached):
                 return self._note_unreached(error, n_trips)
             self._end_if_hopeless(error, n_trips)
-        if error.status is not None:
-            self._was_reached = True
-        wait_s = error.retry_after_s
+        else:
+            is_answer = True
+        self._was_reached = self._was_reached or is_answer
         if wait_s is None or not isinstance(error, _TRANSIENT):
             return None
         if wait_s > LONGEST_WAIT_S:
@@ -568,15 +586,15 @@ class Caller:
             self._waited_s += self.pace.hold(wait_s)
             what = "The server asked for waits of more than 10 minutes, with no reply in between."
         most = self._limits.max_failures_in_a_row
-        if wait_s > LONGEST_WAIT_S or (most is not None and self._waited_s > LONGEST_WAIT_S):
+        if most is not None and max(wait_s, self._waited_s) > LONGEST_WAIT_S:
             msg = f"{what} {_last(error)} When it replies again, repeat the same run."
-            self._end(type(error)(msg, status=error.status, retry_after_s=wait_s), n_trips)
+            self._end(ServerError(msg, status=error.status, retry_after_s=wait_s), n_trips)
         return 0.0  # every call waits as long as the server asks
 
     def _note_unreached(self, error: ModelCallError, n_trips: int) -> float:
         """Note a call that reached no server: it may be down, or the address wrong."""
         self._n_unreached += 1
-        if self._address and self._n_unreached >= _UNREACHED and isinstance(error, ServerError):
+        if self._address and self._n_unreached > min(_RETRIES_UNREACHED, self._limits.max_retries):
             msg = (
                 f"No call of this run got a reply from {self._address}. {_last(error)} Check that "
                 "the server runs and that its address is right, then repeat the run."
@@ -589,7 +607,7 @@ class Caller:
     ) -> None:
         """Look whether the server fails because of the form or the log-probabilities."""
         request = call.request(self._form)
-        if error.status is None or (request.form == "text" and request.top_logprobs is None):
+        if request.form == "text" and request.top_logprobs is None:
             return
         plain = msgspec.structs.replace(request, form="text", schema=b"")
         for changed in (plain, msgspec.structs.replace(plain, top_logprobs=None)):

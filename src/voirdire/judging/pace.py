@@ -48,6 +48,7 @@ class Pace:
         self.perhaps_spent = 0.0
         self.error: Exception | None = None
         self._mean_cost: float | None = None
+        self._guessed_cost = 0.0
         self._mean_tokens: float | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._n_sent_at_cut = -1
@@ -55,11 +56,13 @@ class Pace:
         self._seconds_each = [60.0 / amount if amount else 0.0 for amount in per_minute]
         self._next = [0.0, 0.0]
         self._not_before = 0.0
-        self.changed = asyncio.Event()
+        self._changed = asyncio.Event()
 
     async def enter(self, request: ChatRequest) -> int:
         """Wait until a request may be sent; return how many were sent before it."""
         self.check_open()
+        if self._mean_cost is None and self.max_cost is not None:
+            self._guessed_cost = self._cost_of(request)
         if self._waiting or not self._has_room():
             self._check_budget()
             turn = asyncio.get_running_loop().create_future()
@@ -73,6 +76,7 @@ class Pace:
         else:
             self.n_in_flight += 1
         try:
+            self.check_open()  # a stop may have come between its turn and now
             await self._wait_for_rates(request)
         except BaseException:
             self._leave()
@@ -132,13 +136,15 @@ class Pace:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_exception(renew(error))
-        self.changed.set()
-        self.changed = asyncio.Event()
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     async def pause(self, seconds: float) -> None:
         """Wait so many seconds, or until a stop or an interruption."""
+        self.check_open()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.changed.wait(), seconds)
+            await asyncio.wait_for(self._changed.wait(), seconds)
+        self.check_open()
 
     def _leave(self) -> None:
         self.n_in_flight -= 1
@@ -158,13 +164,14 @@ class Pace:
             return False
         if self.max_cost is None:
             return True
-        if self._mean_cost is None:
-            return not self.n_in_flight and self.perhaps_spent < self.max_cost
-        return self._certain + (self.n_in_flight + 1) * self._mean_cost <= self.max_cost
+        if self._mean_cost is None and self.n_in_flight:
+            return False
+        certain = (self.spent or 0.0) + self.perhaps_spent
+        return certain + (self.n_in_flight + 1) * self._next_cost <= self.max_cost
 
     @property
-    def _certain(self) -> float:
-        return (self.spent or 0.0) + self.perhaps_spent
+    def _next_cost(self) -> float:
+        return self._guessed_cost if self._mean_cost is None else self._mean_cost
 
     def _check_budget(self) -> None:
         """Raise where the budget has no room for one call more, and none is in flight."""
@@ -175,7 +182,7 @@ class Pace:
         msg = (
             f"`max_cost` of {format_dollars(self.max_cost)} is reached: "
             f"{format_dollars(self.spent or 0.0)} is spent, {perhaps if self.perhaps_spent else ''}"
-            f"and the next call may cost {format_dollars(self._mean_cost or 0.0)}. The same "
+            f"and the next call may cost {format_dollars(self._next_cost)}. The same "
             "command with a higher `max_cost` continues from here: stored replies are not paid "
             "for twice, and each run has the limit anew."
         )
@@ -195,7 +202,6 @@ class Pace:
                     self._next[place] = max(at, self._next[place]) + amount * seconds
         while (wait_s := max(at, self._not_before) - loop.time()) > 1e-6:
             await self.pause(wait_s)
-            self.check_open()
 
     def _tokens_of(self, request: ChatRequest) -> float:
         """Guess the tokens of a call: the mean so far, or by the characters of its prompt."""

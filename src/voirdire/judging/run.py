@@ -62,14 +62,13 @@ async def judge_in_order(
     reading: asyncio.Task[list[Item] | None] | None = asyncio.create_task(_take_next(source))
     try:
         while reading is not None or window:
-            tasks: set[asyncio.Task[Any]] = {task for _, task in window}
+            under_way: set[asyncio.Task[Any]] = {task for _, task in window if not task.done()}
             if reading is not None and len(window) < n_ahead:
-                tasks.add(reading)
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                if task.done() and task.exception() is not None:
-                    task.result()
-            if reading is not None and reading in tasks and reading.done():
+                under_way.add(reading)
+            done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()  # raises what ends the run
+            if reading in done:
                 items = reading.result()
                 reading = None
                 if items is not None:
