@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import time
 
 import psycopg
 import pytest
@@ -22,20 +21,9 @@ def postgres_place(postgres_url):  # noqa: F811
     return f"{postgres_url}&options=-csearch_path%3D{name}"
 
 
-on_postgresql = pytest.param("postgresql", marks=pytest.mark.slow)
-
-
-@pytest.fixture(params=["sqlite", "memory", on_postgresql])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.ci)])
 def place(request, tmp_path):
     """Give a path or a URL where there is no store yet."""
-    if request.param == "sqlite":
-        return str(tmp_path / "replies.db")
-    return ":memory:" if request.param == "memory" else request.getfixturevalue("postgres_place")
-
-
-@pytest.fixture(params=["sqlite", on_postgresql])
-def shared_place(request, tmp_path):
-    """Give a place that several processes can open."""
     if request.param == "sqlite":
         return str(tmp_path / "replies.db")
     return request.getfixturevalue("postgres_place")
@@ -48,13 +36,12 @@ def store(place):
 
 
 @pytest.fixture
+def judge_id(store):
+    return store.judge_id("sha256:judge", description={"model": "scripted"})
+
+
+@pytest.fixture
 def impatient(monkeypatch):
-    """Let every pause of this process count as a minute and take no time."""
-    real, ahead_s = time.monotonic, 0.0
-
-    def sleep(_):
-        nonlocal ahead_s
-        ahead_s += 60.0
-
-    monkeypatch.setattr("time.sleep", sleep)
-    monkeypatch.setattr("time.monotonic", lambda: real() + ahead_s)
+    """Let a store wait for nobody."""
+    monkeypatch.setattr("voirdire.store.reply_store._PATIENCE_S", 0.0)
+    monkeypatch.setitem(open_store.__globals__["_SQLITE_OPTIONS"], "timeout", 0.01)
