@@ -5,6 +5,7 @@ import os
 
 import psycopg
 import pytest
+from sqlalchemy import Engine, event
 
 from servers.postgres import postgres_url  # noqa: F401  # a fixture
 from voirdire.store import open_store
@@ -24,9 +25,8 @@ def postgres_place(postgres_url):  # noqa: F811
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.ci)])
 def place(request, tmp_path):
     """Give a path or a URL where there is no store yet."""
-    if request.param == "sqlite":
-        return str(tmp_path / "replies.db")
-    return request.getfixturevalue("postgres_place")
+    is_file = request.param == "sqlite"
+    return str(tmp_path / "a.db") if is_file else request.getfixturevalue("postgres_place")
 
 
 @pytest.fixture
@@ -36,8 +36,12 @@ def store(place):
 
 
 @pytest.fixture
-def judge_id(store):
-    return store.judge_id("sha256:judge", description={"model": "scripted"})
+def listen():
+    """Have a function called at an event of every database."""
+    added = []
+    yield lambda *pair: (added.append(pair), event.listen(Engine, *pair))
+    for pair in added:
+        event.remove(Engine, *pair)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from voirdire.errors import InputError
 from voirdire.store import open_store
 
 pytestmark = pytest.mark.ci
-SECRET = "s3cr3t-p4ss"
 
 
 def test_a_store_lives_beside_other_tables_and_is_not_made_by_reading(postgres_place):
@@ -30,51 +29,12 @@ def test_a_new_table_is_read_through_its_index(postgres_place):
     with open_store(postgres_place) as store:
         store.put_now(1, [call(number) for number in range(5_000)])
 
-        store.get(1, [item(number) for number in range(0, 5_000, 10)])
-
     # Nobody has analysed the table.
-    query = (
-        "EXPLAIN SELECT blob FROM voirdire_calls WHERE judge_id = 1 AND item IN ({}) ORDER BY item"
-    )
+    query = "EXPLAIN SELECT * FROM voirdire_calls WHERE judge_id = 1 AND item IN ({}) ORDER BY item"
+    asked, marks = [item(number) for number in range(500)], ", ".join(["%s"] * 500)
     with psycopg.connect(postgres_place) as connection:
-        plan = connection.execute(
-            query.format(", ".join(["%s"] * 500)), [item(k) for k in range(500)]
-        )
-        assert not any("Seq Scan" in line for (line,) in plan)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda url: url.replace("postgres@/", f"postgres:{SECRET}@/missing_"),
-        lambda url: url.replace("postgres@/", f"nobody:{SECRET}@/"),
-        lambda url: f"{url}&password={SECRET}&no_such_option=1",
-    ],
-    ids=["database", "user", "option"],
-)
-def test_a_server_that_refuses_is_reported_without_the_password(postgres_url, change):
-    with pytest.raises(InputError, match="the store cannot be used") as caught:
-        open_store(change(postgres_url))
-
-    assert SECRET not in f"{caught.value} {caught.value.__cause__!r}"
-
-
-def test_rights_that_are_missing_are_reported(postgres_place):
-    open_store(postgres_place).close()
-    with psycopg.connect(postgres_place) as connection:
-        (schema,) = connection.execute("SELECT current_schema()").fetchone()
-        connection.execute("CREATE ROLE reader LOGIN")
-        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO reader")
-        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader")
-    try:
-        with open_store(postgres_place.replace("postgres@", "reader@")) as store:
-            assert store.judges() == []
-            with pytest.raises(InputError, match=r"permission denied.*your rights there"):
-                store.put_now(1, [call(1)])
-    finally:
-        with psycopg.connect(postgres_place) as connection:
-            connection.execute("DROP OWNED BY reader")
-            connection.execute("DROP ROLE reader")
+        plan = connection.execute(query.format(marks), asked).fetchall()
+    assert "Seq Scan" not in str(plan)
 
 
 def test_connections_that_the_server_cut_are_made_anew(postgres_place):

@@ -62,7 +62,7 @@ def test_a_lock_keeps_other_runs_out_until_its_process_is_killed(place):
     with open_store(place) as store, start(place, "lock", "judge, output") as other:
         assert other.stdout.readline() == "held\n"
 
-        with pytest.raises(InputError, match="another run .* or name another output"):
+        with pytest.raises(InputError, match=r"another run .* or name another output"):
             store.lock("judge, output").__enter__()
         with store.lock("judge, another output"):
             other.kill()

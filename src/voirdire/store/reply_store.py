@@ -459,10 +459,10 @@ class ReplyStore:
         path = Path(f"{self._url.database}-lock-{digest.hex()[:16]}")
         number = int.from_bytes(digest[:8], signed=True)
         url, options = self._url, dict[str, Any]()
-        statement = f"SET lock_timeout = 500; SELECT pg_advisory_lock({number})"
+        statements = ["SET lock_timeout = 500", f"SELECT pg_advisory_lock({number})"]
         if self._is_sqlite:  # another file: whoever locks this one keeps all writers out
             url, options = url.set(database=str(path)), _SQLITE_OPTIONS | {"timeout": 0.5}
-            statement = "BEGIN EXCLUSIVE"
+            statements = ["PRAGMA journal_mode = MEMORY", "BEGIN EXCLUSIVE"]
         engine = sa.create_engine(
             url, connect_args=options, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
         )
@@ -470,7 +470,8 @@ class ReplyStore:
             with translate_errors(self._url):
                 connection = held.enter_context(engine.connect())
                 try:
-                    connection.exec_driver_sql(statement)
+                    for statement in statements:
+                        connection.exec_driver_sql(statement)
                 except sa.exc.OperationalError:
                     msg = f"{show_address(self._url)}: another run asks this judge for the same "
                     msg += "output. Wait until it ends, or name another output."
