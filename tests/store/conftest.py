@@ -42,10 +42,3 @@ def listen():
     yield lambda *pair: (added.append(pair), event.listen(Engine, *pair))
     for pair in added:
         event.remove(Engine, *pair)
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    """Let a store wait for nobody."""
-    monkeypatch.setattr("voirdire.store.reply_store._PATIENCE_S", 0.0)
-    monkeypatch.setitem(open_store.__globals__["_SQLITE_OPTIONS"], "timeout", 0.01)

@@ -1,6 +1,7 @@
-"""What a store promises, in both databases alike."""
+"""What a store promises, in both databases alike, to threads and to several processes."""
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -60,7 +62,7 @@ def test_any_number_of_items_is_put_found_and_scanned(store, n_items):
 
     store.put_now(1, calls)
 
-    found = store.get(1, [item(number) for number in (*range(-3, n_items + 3), 0)])
+    found = asyncio.run(store.aget(1, [item(number) for number in (*range(-3, n_items + 3), 0)]))
     assert found == {each.item: {each.name: [each.blob]} for each in calls}
     scan = store.scan(1)
     scanned = [next(scan)]
@@ -68,29 +70,11 @@ def test_any_number_of_items_is_put_found_and_scanned(store, n_items):
     assert [*scanned, *scan] == sorted(calls, key=lambda each: each.item)
 
 
-def test_threads_may_share_a_store(store):
-    def work(thread):
-        judge_id = store.judge_id("sha256:judge", description={})
-        for number in range(0, 100, 10):
-            calls = [call(100 * thread + number + each) for each in range(10)]
-            store.put_now(judge_id, calls)
-            assert len(store.get(judge_id, [each.item for each in calls])) == 10
-
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(work, range(8)))
-
-    assert sum(1 for _ in store.scan(1)) == 800
-
-
 def test_a_call_is_committed_when_put_returns(place, store):
-    async def run(other):
-        for number in range(5):
-            await store.put(1, call(number))
-            assert len(list(other.scan(1))) == number + 1
-        assert await store.aget(1, [item(4)]) == {item(4): {"joint": [b"reply"]}}
-
     with open_store(place) as other:
-        asyncio.run(run(other))
+        for number in range(5):
+            asyncio.run(store.put(1, call(number)))
+            assert len(list(other.scan(1))) == number + 1
 
 
 def test_puts_share_a_commit_while_the_loop_goes_on_and_closing_waits_for_them(tmp_path, listen):
@@ -133,6 +117,19 @@ def test_puts_get_any_error_none_of_their_calls_is_there_and_the_writer_goes_on(
         assert list(store.scan(1)) == [call(2)]
 
 
+def test_threads_may_share_a_store(store):
+    def work(thread):
+        judge_id = store.judge_id("sha256:judge", description={})
+        for number in range(100 * thread, 100 * thread + 100, 10):
+            store.put_now(judge_id, [call(number + each) for each in range(10)])
+            assert len(store.get(judge_id, [item(number + each) for each in range(10)])) == 10
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
+
+    assert sum(1 for _ in store.scan(1)) == 800
+
+
 def test_a_closed_store_says_so(store):
     store.close()
     store.close()
@@ -146,22 +143,55 @@ def test_a_closed_store_says_so(store):
             use()
 
 
-@pytest.mark.ci
-def test_a_forked_process_must_open_the_store_itself(place):
-    script = """
-import asyncio, os, sys
-from voirdire.store import StoredCall, open_store
-store, call = open_store(sys.argv[1]), StoredCall(bytes(32), "joint", 0, b"")
-asyncio.run(store.put(1, call))
-if not (child := os.fork()):
-    try:
-        asyncio.run(store.put(1, call))
-    except ValueError as error:
-        store.close()
-        os._exit(7 if "before a fork" in str(error) else 1)
-code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-raise SystemExit(code if len(list(store.scan(1))) == 1 else 2)
-"""
-    done = subprocess.run([sys.executable, "-c", script, place], check=False, timeout=60)
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_must_open_the_store_itself(store):
+    asyncio.run(store.put(1, call(1)))
 
-    assert done.returncode == 7
+    if not (child := os.fork()):
+        try:
+            asyncio.run(store.put(1, call(2)))
+        except InputError as error:
+            os._exit(7 if "before a fork" in str(error) else 1)
+        finally:
+            os._exit(1)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    store.put_now(1, [call(2)])
+
+
+def start(*arguments):
+    program = [sys.executable, str(Path(__file__).with_name("stored_calls.py"))]
+    return subprocess.Popen([*program, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.ci
+def test_writers_at_once_lose_nothing_that_they_were_promised_when_one_is_killed(place):
+    # They open the store at the same time as well: one of them makes the tables.
+    writers = [start(place, "put", f"w{k}", 300 * k, 900) for k in range(4)]
+
+    outputs = ["".join(writers[0].stdout.readline() for _ in range(155))]
+    writers[0].kill()
+    outputs += [writer.communicate(timeout=120)[0] for writer in writers]
+
+    assert [writer.returncode for writer in writers] == [-9, 0, 0, 0]
+    with open_store(place) as store:
+        found = {each.item: each.blob.decode() for each in store.scan(1)}
+    assert {item(number) for number in range(300, 1_800)} <= found.keys()
+    promised = [line.split() for output in outputs for line in output.splitlines() if " w" in line]
+    assert len(promised) >= 155 + 3 * 900
+    assert all(found[item(number)].startswith(writer) for number, writer in promised)
+
+
+@pytest.mark.ci
+def test_a_lock_keeps_other_runs_out_until_its_process_is_killed(place):
+    with open_store(place) as store, start(place, "lock", "judge, output") as other:
+        assert other.stdout.readline() == "held\n"
+
+        with pytest.raises(InputError, match=r"another run .* or name another output"):
+            store.lock("judge, output").__enter__()
+        with store.lock("judge, another output"):
+            other.kill()
+        with store.lock("judge, output"), pytest.raises(InputError, match="another run"):
+            store.lock("judge, output").__enter__()
+        with store.lock("judge, output"):
+            pass

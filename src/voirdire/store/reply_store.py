@@ -11,7 +11,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -242,8 +241,9 @@ def open_store(url: str | Path, *, makes: bool = True) -> ReplyStore:
 
     Examples
     --------
+    >>> from tempfile import TemporaryDirectory
     >>> from voirdire.store import StoredCall, open_store
-    >>> with open_store("replies.db") as store:
+    >>> with TemporaryDirectory() as folder, open_store(f"{folder}/replies.db") as store:
     ...     judge_id = store.judge_id("sha256:0", description={"model": "scripted"})
     ...     store.put_now(judge_id, [StoredCall(b"\0" * 32, "joint", 0, b"the reply")])
     ...     store.get(judge_id, [b"\0" * 32])[b"\0" * 32]
@@ -425,7 +425,7 @@ class ReplyStore:
         self._check_usable()
         with translate_errors(self._url), self._engine.connect() as connection:
             rows = connection.execute(query, execution_options={"yield_per": _CALLS_A_READ})
-            yield from starmap(StoredCall, rows)
+            yield from (StoredCall(*row) for row in rows)
 
     def judges(self) -> list[JudgeRecord]:
         """List the judges that have an entry, in the order in which they were registered."""
