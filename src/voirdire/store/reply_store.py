@@ -1,4 +1,4 @@
-"""Stores models' replies by judge and item, and never changes them."""
+"""Stores models' replies by judge and item in SQLite or PostgreSQL, and never changes them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -23,12 +21,6 @@ from msgspec.structs import astuple
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.store.addresses import (
-    read_address,
-    retry_transient,
-    show_address,
-    translate_errors,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
 
 T = TypeVar("T")
+Found: TypeAlias = dict[bytes, dict[str, list[bytes]]]  # blobs by item and name, by attempt
 
 
 # There are millions of them without references: the garbage collector can skip them.
@@ -82,8 +75,8 @@ class JudgeRecord:
 
 # Tables ---------------------------------------------------------------------------------------
 
+# Increased with every change that earlier releases cannot read.
 SCHEMA_VERSION = 1
-"""Version of the tables; increased with every change that earlier releases cannot read."""
 
 _TABLES = sa.MetaData()
 _JUDGES = sa.Table(
@@ -107,40 +100,110 @@ _CALLS = sa.Table(
     sa.PrimaryKeyConstraint("judge_id", "item", "name", "attempt"),
 )
 _SCHEMA = sa.Table("voirdire_schema", _TABLES, sa.Column("version", sa.Integer, nullable=False))
-_KEY = (_CALLS.c.item, _CALLS.c.name, _CALLS.c.attempt)
 
-_SET_VERSION = sa.text(
-    f"INSERT INTO voirdire_schema SELECT {SCHEMA_VERSION} "  # noqa: S608  # our own words
-    "WHERE NOT EXISTS (SELECT 1 FROM voirdire_schema)"
-)
 _REGISTER = sa.text(
     "INSERT INTO voirdire_judges (fingerprint, description) VALUES (:fingerprint, :description) "
     "ON CONFLICT (fingerprint) DO NOTHING"
 )
 # These two run for every item; compiled by SQLAlchemy at each execution, a read would take 2.3
 # times the processor time. {0} is how the driver marks a value.
-_INSERT = (
-    "INSERT INTO voirdire_calls (judge_id, item, name, attempt, blob) "
-    "VALUES ({0}, {0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING"
-)
+_INSERT = "INSERT INTO voirdire_calls VALUES ({0}, {0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING"
 _SELECT = (
     "SELECT item, name, attempt, blob FROM voirdire_calls "
     "WHERE judge_id = {0} AND item IN ({1}) ORDER BY item, name, attempt"
 )
-_ITEMS_A_READ, _CALLS_A_SCAN = 500, 256
-_NO_STORE = "{}: there must be a store of replies, got {}, left as it is. Name another place."
-_CLOSED = "{}: the store must be open, got a closed one. Open it again."
+_ITEMS_A_READ, _CALLS_A_READ = 500, 256
+
+# A killed process loses no commit. When the whole machine fails, the last commits may be lost,
+# without harm to earlier ones.
+_SETTINGS = "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=8000"
+# With IMMEDIATE a transaction waits for other writers where it begins, and never later.
+_SQLITE_OPTIONS = {"timeout": 60, "isolation_level": "IMMEDIATE", "check_same_thread": False}
+_LOCK_OF_TABLES = 8_606_216_600_190_023  # any number that no other program locks
 _GATHER_S = 0.001  # a commit costs as much as a dozen calls
 
-_SQLITE_SETTINGS = (
-    "PRAGMA busy_timeout = 60000",
-    # A killed process loses no commit. When the whole machine fails, the last commits may be lost,
-    # without harm to earlier ones.
-    "PRAGMA synchronous = NORMAL",
-    "PRAGMA cache_size = -16384",
-    "PRAGMA wal_autocheckpoint = 8000",
+# Addresses and errors -------------------------------------------------------------------------
+
+_POSTGRES = ("postgresql:", "postgres:", "postgresql+psycopg:")
+_ADDRESS_RULE = (
+    "`url` must be a path, sqlite:///PATH with four slashes before an absolute path, or "
+    "postgresql://USER:PASSWORD@HOST:PORT/DATABASE with special characters of the password as %XX, "
+    "got one that begins with {!r}. Name a file, such as replies.db."
 )
-_LOCK_OF_TABLES = 8_606_216_600_190_023  # any number that no other program locks
+_MISSING = "{}: there must be a store of replies, got {}, left as it is. Name another place."
+_PATIENCE_S, _PAUSE_S = 60.0, 0.05
+# Another transaction was in the way (in PostgreSQL: serialization failure, deadlock).
+_PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "40001", "40P01")
+# The server shuts down, has crashed or is starting up; or nothing came from it.
+_AWAY = ("57P01", "57P02", "57P03", "no code")
+_WAYS_OUT = {
+    "SQLITE_FULL": "Make room: what was put before is kept.",
+    "SQLITE_CORRUPT": "The file is damaged: take a copy, and `.recover` it with sqlite3.",
+    "SQLITE_BUSY": "Another program holds it: wait until that program ends.",
+    "SQLITE": "Look at the file, its folder and disk and your rights there, or name another file.",
+    "": "Look at the server, at the name of its database and at your rights there.",
+}
+
+
+def read_address(url: str | Path) -> sa.URL:
+    """Read a path or a URL, or raise `InputError`; the message never holds a password."""
+    text = path = str(url)
+    is_postgres = text.lower().startswith(_POSTGRES)
+    if isinstance(url, str) and ("://" in text or is_postgres):
+        path = text[10:] if text.lower().startswith("sqlite:///") and "?" not in text else ""
+        place = text.partition("://")[2]
+        # A second @ is part of a password that was not encoded; taken for the name of a host, it
+        # would be shown.
+        if is_postgres and place and place.partition("?")[0].count("@") < 2:
+            with contextlib.suppress(sa.exc.ArgumentError, ValueError):
+                return sa.make_url(f"postgresql+psycopg://{place}")
+    if not path or "\0" in path:
+        raise InputError(_ADDRESS_RULE.format(shorten(text.partition(":")[0])))
+    return sa.URL.create("sqlite", database=os.path.realpath(path))
+
+
+def show_address(url: sa.URL) -> str:
+    """Show where a store is, without its user and password."""
+    if url.drivername == "sqlite":
+        return str(url.database)
+    host, port = url.query.get("host") or url.host or "", f":{url.port}" if url.port else ""
+    return shorten(f"postgresql://{host}{port}/{url.database or ''}")
+
+
+@contextlib.contextmanager
+def translate_errors(url: sa.URL) -> Iterator[None]:
+    """Turn errors of the database into `InputError`."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        said, code = str(error.orig), read_code(error)
+        secrets = [url.password, url.query.get("password"), url.query.get("sslpassword")]
+        for secret in filter(None, secrets):
+            said = said.replace(str(secret), "***")
+        way_out = next(words for name, words in _WAYS_OUT.items() if code.startswith(name))
+        shown = f"{show_address(url)}: the store cannot be used ({shorten(said, width=200)})"
+        raise InputError(f"{shown}. {way_out}") from (None if any(secrets) else error)
+
+
+def retry_transient(attempt: Callable[[], T], transient: tuple[str, ...]) -> T:
+    """Run a function, and for a minute again after errors whose codes begin as those."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return attempt()
+        except sa.exc.OperationalError as error:
+            if not read_code(error).startswith(transient) or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_S)
+
+
+def read_code(error: sa.exc.DBAPIError) -> str:
+    """Return SQLite's name of an error or PostgreSQL's code; an error of neither has none."""
+    name = getattr(error.orig, "sqlite_errorname", None)
+    return name or getattr(error.orig, "sqlstate", None) or "no code"
+
+
+# The store ------------------------------------------------------------------------------------
 
 
 def open_store(url: str | Path, *, makes: bool = True) -> ReplyStore:
@@ -178,8 +241,9 @@ def open_store(url: str | Path, *, makes: bool = True) -> ReplyStore:
 
     Examples
     --------
+    >>> from tempfile import TemporaryDirectory
     >>> from voirdire.store import StoredCall, open_store
-    >>> with open_store("replies.db") as store:
+    >>> with TemporaryDirectory() as folder, open_store(f"{folder}/replies.db") as store:
     ...     judge_id = store.judge_id("sha256:0", description={"model": "scripted"})
     ...     store.put_now(judge_id, [StoredCall(b"\0" * 32, "joint", 0, b"the reply")])
     ...     store.get(judge_id, [b"\0" * 32])[b"\0" * 32]
@@ -200,9 +264,12 @@ class ReplyStore:
         self._url = url
         self._is_sqlite = url.drivername == "sqlite"
         self._mark = "?" if self._is_sqlite else "%s"
-        # With IMMEDIATE a transaction waits for other writers where it begins, and never later.
-        sqlite = {"check_same_thread": False, "isolation_level": "IMMEDIATE"}
-        options: Any = sqlite if self._is_sqlite else {}
+        self._process = os.getpid()
+        self._is_closed = self._is_committing = False
+        self._puts: list[tuple[tuple[Any, ...], asyncio.Future[None]]] = []
+        self._putting = threading.Lock()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="voirdire-store")
+        options: Any = _SQLITE_OPTIONS if self._is_sqlite else {}
         try:
             self._engine = sa.create_engine(
                 url, connect_args=options, pool_use_lifo=True, hide_parameters=True
@@ -210,20 +277,22 @@ class ReplyStore:
         except ModuleNotFoundError as error:
             msg = "`voirdire.store` needs psycopg for PostgreSQL. Install it with "
             raise InputError(f'{msg}`pip install "voirdire[postgres]"`.') from error
-        self._process = os.getpid()
-        self._is_closed = self._is_committing = self._may_return = False
-        self._puts: list[tuple[list[tuple[Any, ...]], Future[None]]] = []
-        self._putting = threading.Lock()
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="voirdire-store")
         if self._is_sqlite:
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
-            self._make_file(Path(str(url.database)), makes=makes)
+            path = Path(str(url.database))
+            if not makes and not path.exists():
+                raise InputError(_MISSING.format(path, "no file"))
+            # Its owner alone can read it, since responses are private. An existing file is not
+            # opened: closing it would drop this process's locks on it.
+            with contextlib.suppress(OSError):  # SQLite will say more
+                path.touch(0o600, exist_ok=False)
+        self._transient: tuple[str, ...] = _PASSING
         try:
-            self._transact(partial(self._prepare, makes=makes))
+            self._transact(lambda connection: self._prepare(connection, makes=makes))
         except BaseException:
             self.close()
             raise
-        self._may_return = not self._is_sqlite  # a server that was there may be restarting
+        self._transient += _AWAY  # a server that was there may be restarting
 
     def __repr__(self) -> str:
         return f"ReplyStore({show_address(self._url)!r})"
@@ -258,9 +327,9 @@ class ReplyStore:
             connection.execute(_REGISTER, {"fingerprint": fingerprint, "description": described})
             return int(connection.execute(query).scalar_one())
 
-        return self._run(find_or_register)
+        return self._transact(find_or_register)
 
-    def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, dict[str, list[bytes]]]:
+    def get(self, judge_id: int, items: Sequence[bytes]) -> Found:
         """Return what is stored of items; faster for hundreds at once than one by one.
 
         Parameters
@@ -277,20 +346,19 @@ class ReplyStore:
         """
         wanted = list(dict.fromkeys(items))
 
-        def read(connection: sa.Connection) -> dict[bytes, dict[str, list[bytes]]]:
-            found: dict[bytes, dict[str, list[bytes]]] = {}
+        def read(connection: sa.Connection) -> Found:
+            found: Found = {}
             for start in range(0, len(wanted), _ITEMS_A_READ):
                 part = wanted[start : start + _ITEMS_A_READ]
                 query = _SELECT.format(self._mark, ", ".join([self._mark] * len(part)))
-                for item, name, _, blob in connection.exec_driver_sql(query, (judge_id, *part)):
+                rows = connection.exec_driver_sql(query, (judge_id, *part)).all()
+                for item, name, _, blob in rows:
                     found.setdefault(item, {}).setdefault(name, []).append(blob)
             return found
 
-        return self._run(read)
+        return self._transact(read)
 
-    async def aget(
-        self, judge_id: int, items: Sequence[bytes]
-    ) -> dict[bytes, dict[str, list[bytes]]]:
+    async def aget(self, judge_id: int, items: Sequence[bytes]) -> Found:
         """Do the same as `get` in a thread, while the event loop goes on."""
         return await asyncio.to_thread(self.get, judge_id, items)
 
@@ -311,7 +379,16 @@ class ReplyStore:
         InputError
             If the disk is full, the file is read-only, the server is away, or the store is closed.
         """
-        await asyncio.wrap_future(self._submit(judge_id, [call]))
+        self._check_usable()
+        committed = asyncio.get_running_loop().create_future()
+        with self._putting:
+            if not self._puts:
+                try:
+                    self._writer.submit(self._commit, gathers=self._is_committing)
+                except RuntimeError as error:  # it was closed meanwhile
+                    raise self._closed_error() from error
+            self._puts.append(((judge_id, *astuple(call)), committed))
+        await committed
 
     def put_now(self, judge_id: int, calls: Sequence[StoredCall]) -> None:
         """Put calls in, all of them or none, and return when they are committed.
@@ -328,7 +405,7 @@ class ReplyStore:
         InputError
             As for `put`.
         """
-        self._submit(judge_id, calls).result()
+        self._insert([(judge_id, *astuple(call)) for call in calls])
 
     def scan(self, judge_id: int) -> Iterator[StoredCall]:
         """Iterate over a judge's calls in bounded memory.
@@ -341,23 +418,21 @@ class ReplyStore:
         Yields
         ------
         StoredCall
-            By item, name and attempt. What is put meanwhile may be among them.
+            By item, name and attempt: what was there when it began.
         """
-        query = sa.select(*_KEY, _CALLS.c.blob).where(_CALLS.c.judge_id == judge_id)
-        query = rest = query.order_by(*_KEY).limit(_CALLS_A_SCAN)
-        while True:
-            rows = self._rows(rest)
+        key = (_CALLS.c.item, _CALLS.c.name, _CALLS.c.attempt)
+        query = sa.select(*key, _CALLS.c.blob).where(_CALLS.c.judge_id == judge_id).order_by(*key)
+        self._check_usable()
+        with translate_errors(self._url), self._engine.connect() as connection:
+            rows = connection.execute(query, execution_options={"yield_per": _CALLS_A_READ})
             yield from (StoredCall(*row) for row in rows)
-            if len(rows) < _CALLS_A_SCAN:
-                return
-            rest = query.where(sa.tuple_(*_KEY) > tuple(rows[-1])[:3])
 
     def judges(self) -> list[JudgeRecord]:
         """List the judges that have an entry, in the order in which they were registered."""
         query = sa.select(_JUDGES).order_by(_JUDGES.c.id)
         return [
-            JudgeRecord(id=number, fingerprint=fingerprint, description=json.loads(description))
-            for number, fingerprint, description in self._rows(query)
+            JudgeRecord(id=row.id, fingerprint=row.fingerprint, description=json.loads(row[2]))
+            for row in self._transact(lambda connection: connection.execute(query).all())
         ]
 
     @contextlib.contextmanager
@@ -377,34 +452,40 @@ class ReplyStore:
         Raises
         ------
         InputError
-            At once, if another run holds it.
+            If another run holds it.
         """
         self._check_usable()
         digest = hashlib.sha256(key.encode()).digest()
-        hold = self._hold_file if self._is_sqlite else self._hold_number
+        path = Path(f"{self._url.database}-lock-{digest.hex()[:16]}")
+        number = int.from_bytes(digest[:8], signed=True)
+        url, options = self._url, dict[str, Any]()
+        statements = ["SET lock_timeout = 500", f"SELECT pg_advisory_lock({number})"]
+        if self._is_sqlite:  # another file: whoever locks this one keeps all writers out
+            url, options = url.set(database=str(path)), _SQLITE_OPTIONS | {"timeout": 0.5}
+            statements = ["PRAGMA journal_mode = MEMORY", "BEGIN EXCLUSIVE"]
+        engine = sa.create_engine(
+            url, connect_args=options, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
+        )
         with contextlib.ExitStack() as held:
             with translate_errors(self._url):
-                is_ours = held.enter_context(hold(digest))
-            if not is_ours:
-                msg = "another run asks the same judge for the same output. Wait until it ends, or "
-                raise InputError(f"{show_address(self._url)}: {msg}name another output.")
+                connection = held.enter_context(engine.connect())
+                try:
+                    for statement in statements:
+                        connection.exec_driver_sql(statement)
+                except sa.exc.OperationalError:
+                    msg = f"{show_address(self._url)}: another run asks this judge for the same "
+                    msg += "output. Wait until it ends, or name another output."
+                    raise InputError(msg) from None
+            if self._is_sqlite:
+                held.callback(path.unlink, missing_ok=True)
             yield
 
     def close(self) -> None:
         """Commit what was put, and close the file or the connection; may be called again."""
-        self._is_closed = True
         if os.getpid() == self._process:
             self._writer.shutdown()
+            self._is_closed = True
             self._engine.dispose()
-
-    def _make_file(self, path: Path, *, makes: bool) -> None:
-        """Make a file that only its owner can read, since responses are private."""
-        if not makes and not path.exists():
-            raise InputError(_NO_STORE.format(path, "no file"))
-        if makes:
-            # An existing file is not opened: closing it would drop this process's locks on it.
-            with translate_errors(self._url), contextlib.suppress(FileExistsError):
-                path.touch(0o600, exist_ok=False)
 
     def _prepare(self, connection: sa.Connection, *, makes: bool) -> None:
         """Create the tables where there are none; refuse what is no store of this version."""
@@ -412,31 +493,25 @@ class ReplyStore:
         tables = sa.inspect(connection).get_table_names()
         if _SCHEMA.name not in tables:
             if not makes or (tables and self._is_sqlite):
-                raise InputError(_NO_STORE.format(shown, f"a database of {len(tables)} tables"))
+                raise InputError(_MISSING.format(shown, f"a database of {len(tables)} tables"))
             if self._is_sqlite:
                 connection.exec_driver_sql("PRAGMA journal_mode = WAL")
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:  # one of two processes would raise else
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK_OF_TABLES})")
             _TABLES.create_all(connection)
-            connection.execute(_SET_VERSION)
+            if connection.execute(sa.select(_SCHEMA)).first() is None:
+                connection.execute(sa.insert(_SCHEMA).values(version=SCHEMA_VERSION))
         version = connection.execute(sa.select(_SCHEMA.c.version)).scalar()
         if version != SCHEMA_VERSION:
             msg = (
                 f"{shown}: the store must be of version {SCHEMA_VERSION}, got {shorten(version)}. "
-                "Use the release of voirdire that made it, or name another place."
             )
-            raise InputError(msg)
-
-    def _rows(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        return self._run(lambda connection: connection.execute(query).all())
-
-    def _run(self, work: Callable[[sa.Connection], T]) -> T:
-        self._check_usable()
-        return self._transact(work)
+            raise InputError(f"{msg}Use the release of voirdire that made it, or another place.")
 
     def _transact(self, work: Callable[[sa.Connection], T]) -> T:
         """Run a function in a transaction of its own."""
+        self._check_usable()
 
         def attempt() -> T:
             with self._engine.begin() as connection:
@@ -445,7 +520,7 @@ class ReplyStore:
         # A retry does no harm even after a commit whose confirmation was lost: stored calls are not
         # changed.
         with translate_errors(self._url):
-            return retry_transient(attempt, server_may_return=self._may_return)
+            return retry_transient(attempt, self._transient)
 
     def _check_usable(self) -> None:
         # Two processes on one connection would damage the file.
@@ -453,21 +528,18 @@ class ReplyStore:
             msg = "the store must be opened by the process that uses it, got one from before a fork"
             raise InputError(f"{show_address(self._url)}: {msg}. Open it again there.")
         if self._is_closed:
-            raise InputError(_CLOSED.format(show_address(self._url)))
+            raise self._closed_error()
 
-    def _submit(self, judge_id: int, calls: Sequence[StoredCall]) -> Future[None]:
-        """Have the writer commit calls."""
-        self._check_usable()
-        rows = [(judge_id, *astuple(call)) for call in calls]
-        committed: Future[None] = Future()
-        with self._putting:
-            if not self._puts:
-                try:
-                    self._writer.submit(self._commit, gathers=self._is_committing)
-                except RuntimeError as error:  # it was closed meanwhile
-                    raise InputError(_CLOSED.format(show_address(self._url))) from error
-            self._puts.append((rows, committed))
-        return committed
+    def _closed_error(self) -> InputError:
+        msg = "the store must be open, got a closed one. Open it again."
+        return InputError(f"{show_address(self._url)}: {msg}")
+
+    def _insert(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        # Transactions that insert in one order do not deadlock; of equal keys the first stays.
+        ordered: Any = sorted(rows, key=itemgetter(0, 1, 2, 3))
+        statement = _INSERT.format(self._mark)
+        if ordered:
+            self._transact(lambda connection: connection.exec_driver_sql(statement, ordered))
 
     def _commit(self, *, gathers: bool) -> None:
         """Commit all that was put, after a moment in which more may come."""
@@ -477,52 +549,25 @@ class ReplyStore:
             puts, self._puts, self._is_committing = self._puts, [], True
         error: BaseException | None = None
         try:
-            # Transactions that insert in one order do not deadlock; of equal keys the first stays.
-            rows = sorted([row for rows, _ in puts for row in rows], key=itemgetter(0, 1, 2, 3))
-            insert = _INSERT.format(self._mark)
-            if rows:
-                self._transact(lambda connection: connection.exec_driver_sql(insert, rows))
+            self._insert([row for row, _ in puts])
         except BaseException as raised:  # noqa: BLE001  # those who wait get it
             error = raised
         self._is_committing = False
-        for _, committed in puts:
-            if not committed.set_running_or_notify_cancel():
-                continue
-            if error is None:
-                committed.set_result(None)
-            else:
-                committed.set_exception(error)
+        for loop in {committed.get_loop() for _, committed in puts}:
+            waiters = [committed for _, committed in puts if committed.get_loop() is loop]
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(_tell, waiters, error)
 
-    @contextlib.contextmanager
-    def _hold_file(self, digest: bytes) -> Iterator[bool]:
-        """Lock a file beside the store as SQLite does; the lock ends with the process."""
-        path = f"{self._url.database}-lock-{digest.hex()[:16]}"
-        options: Any = {"timeout": 0, "isolation_level": None, "check_same_thread": False}
-        with contextlib.closing(sqlite3.connect(path, **options)) as connection:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
-                yield False
-                return
-            try:
-                yield True
-            finally:
-                Path(path).unlink(missing_ok=True)
 
-    @contextlib.contextmanager
-    def _hold_number(self, digest: bytes) -> Iterator[bool]:
-        """Lock a number on the server; the lock ends with the connection."""
-        number = int.from_bytes(digest[:8], signed=True)
-        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            try:
-                yield connection.execute(
-                    sa.select(sa.func.pg_try_advisory_lock(number))
-                ).scalar_one()
-            finally:
-                with contextlib.suppress(sa.exc.DBAPIError):  # a server that is away holds no lock
-                    connection.execute(sa.select(sa.func.pg_advisory_unlock(number)))
+def _tell(waiters: Sequence[asyncio.Future[None]], error: BaseException | None) -> None:
+    for waiter in waiters:
+        if waiter.done():  # it was cancelled
+            continue
+        if error is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(error)
 
 
 def _set_up_sqlite(connection: Any, _: object) -> None:
-    for setting in _SQLITE_SETTINGS:
-        connection.execute(setting)
+    connection.executescript(_SETTINGS)
