@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -193,17 +194,24 @@ def main() -> None:
     gold.add_argument("--items", type=Path, required=True)
     gold.add_argument("--labels", type=Path, required=True)
     given = parser.parse_args()
-    text = given.file.read_text(encoding="utf-8")
-    if given.command == "rubric":
-        name = re.sub(r"[^\w-]+", "-", given.file.stem).strip("-_").lower() or "rbr"
-        content = convert_rubric(yaml.safe_load(text), name=name)
-        written = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-        rubric_from_text(written, source=str(given.output))  # or an error that names the rule
-        given.output.write_text(written, encoding="utf-8")
-    else:
-        items, labels = convert_gold(map(json.loads, text.splitlines()))
-        _write_rows(given.items, items)
-        _write_rows(given.labels, labels)
+    try:
+        text = given.file.read_text(encoding="utf-8")
+        if given.command == "rubric":
+            name = re.sub(r"[^\w-]+", "-", given.file.stem).strip("-_").lower() or "rbr"
+            content = convert_rubric(yaml.safe_load(text), name=name)
+            written = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+            rubric_from_text(written, source=str(given.output))  # or an error that names the rule
+            given.output.write_text(written, encoding="utf-8")
+        else:
+            items, labels = convert_gold(map(json.loads, text.splitlines() or [text]))
+            _write_rows(given.items, items)
+            _write_rows(given.labels, labels)
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}. Name another file.")
+    except (ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError) as error:
+        held = {"rubric": "propositions and classes", "gold": "labelled completions"}
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        sys.exit(f"{given.file}: must hold their {held[given.command]} ({why}). Name another file.")
 
 
 if __name__ == "__main__":

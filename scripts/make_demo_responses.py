@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compare
 
-from voirdire.judging.local.cues import cue_phrases
+from voirdire.judging.local.features import cue_phrases
 from voirdire.probes.text import language_of
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric

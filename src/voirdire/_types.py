@@ -84,8 +84,8 @@ ProbabilitySource: TypeAlias = Literal[
 whose source is `cascade` has one of two other judges answer each item, and verdicts say which."""
 
 Judged: TypeAlias = Literal["final_answer", "with_reasoning", "whole_turn"]
-"""What of a response is judged: its last message without ``<think>`` blocks; that message whole;
-or everything after the prompt, tool calls and their results included."""
+"""What of a response is judged: its last message without thoughts; that message whole; or
+everything after the prompt, tool calls and their results included."""
 
 Mode: TypeAlias = Literal["joint", "single"]
 """Whether a model is asked all questions about an item in one call, or each in its own."""

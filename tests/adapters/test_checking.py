@@ -132,7 +132,7 @@ def test_what_gives_numbers_instead_passes_as_such(rewards):
         return [missing.of(turn.behavior) if reward is None else reward for reward, turn in pairs]
 
     check_adapter(call, missing="number", without=("late",))
-    with pytest.raises(AdapterError, match=r"in 10 of 39 rows"):
+    with pytest.raises(AdapterError, match=r"in 11 of 41 rows"):
         check_adapter(call, without=("late",))
 
 
@@ -158,7 +158,7 @@ def test_a_single_wrong_reward_is_named(rewards):
 
     assert isinstance(caught.value, AssertionError)
     assert str(caught.value).splitlines() == [
-        "the adapter differs from the golden table in 1 of 39 rows:",
+        "the adapter differs from the golden table in 1 of 41 rows:",
         '  plain: no apology, "I can\'t help.": 4.5 instead of 0.5',
     ]
 
@@ -192,12 +192,12 @@ def test_what_is_no_number_fails(rewards, convert):
     def call(turns):
         return [None if reward is None else convert(reward) for reward in rewards(turns)]
 
-    with pytest.raises(AdapterError, match="in 29 of 39 rows"):
+    with pytest.raises(AdapterError, match="in 30 of 41 rows"):
         check_adapter(call, without=("late",))
 
 
 def test_too_few_rewards_fail(rewards):
-    with pytest.raises(AdapterError, match="rewards for 28 turns"):
+    with pytest.raises(AdapterError, match="rewards for 30 turns"):
         check_adapter(lambda turns: rewards(turns)[1:] or [5.0], without=("late",))
 
 
@@ -214,7 +214,7 @@ def test_an_adapter_that_raises_fails_with_what_it_raised():
     with pytest.raises(AdapterError, match=r"raised KeyError: .no such column") as caught:
         check_adapter(call, without=("late",))
 
-    assert len(str(caught.value).splitlines()) == 40
+    assert len(str(caught.value).splitlines()) == 42
 
 
 def test_rows_can_be_left_out_by_what_they_need(rewards):

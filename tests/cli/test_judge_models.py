@@ -241,6 +241,16 @@ def test_one_answer_is_enough_for_an_exit_of_0(judge, faulty_server):
     assert (done.code, done.err) == (0, "")
 
 
+def test_a_column_that_several_judges_miss_is_named_as_an_option(call, place):
+    (place / "items.jsonl").write_text('{"id": "a", "text": "I am a."}\n', encoding="utf-8")
+    judges_file(place, {"name": "good"}, model="openai/test", base_url="http://127.0.0.1:9/v1")
+
+    done = call("judge", "items.jsonl", "--judge", "judges.yaml", "-o", "verdicts")
+
+    assert done.code == 1
+    assert "Name it with --column response=YOURS." in done.err
+
+
 def test_one_of_several_judges_without_any_answer_is_named(call, place, faulty_server):
     judges_file(
         place,

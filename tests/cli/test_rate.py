@@ -36,6 +36,7 @@ def test_a_rate_stands_beside_what_not_to_report(call, files):
     )
     assert "PPI++" in done.out
     assert "Raw verdicts" in done.out
+    assert "A probability of .5 or more is a yes." in done.out
 
 
 def test_groups_are_compared(call, files, tmp_path):

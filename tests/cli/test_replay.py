@@ -89,7 +89,8 @@ def test_a_folder_that_is_no_run_is_one_line(call, files):
 
     assert done.code == 1
     last = done.err.splitlines()[-1]
-    assert last.startswith("voirdire: `run` must be the folder of a training run")
+    assert last.startswith("voirdire: `RUN` must be the folder of a training run")
+    assert last.endswith("Name what was given to its reward as record.")
     assert "Traceback" not in done.err
 
 

@@ -120,7 +120,7 @@ def test_another_rubric_reads_no_reply(judge, replies, faulty_server):
     shown = replies(rubric="safety")
     failed = replies("--failed", rubric="safety")
 
-    assert "a reply to other questions than those of this `--rubric`" in shown.out
+    assert "a reply to something else than the questions of this `--rubric`" in shown.out
     assert "The store holds no such replies." in failed.out
 
 
@@ -195,8 +195,16 @@ def test_an_item_that_is_not_there_is_said(judge, replies, assert_one_line, opti
 def test_a_store_that_is_not_there_is_not_made(call, place, assert_one_line):
     done = call("replies", "missing.sqlite")
 
-    assert_one_line(done, "`store` must be a store of replies, got 'missing.sqlite'")
+    assert_one_line(done, "`STORE` must be a store of replies, got 'missing.sqlite'")
     assert not (place / "missing.sqlite").exists()
+
+
+@pytest.mark.parametrize("content", ["", "item,label\n"])
+def test_a_file_that_is_no_store_stays_as_it_is(call, place, assert_one_line, content):
+    (place / "labels.csv").write_text(content, encoding="utf-8")
+
+    assert_one_line(call("replies", "labels.csv"), "labels.csv")
+    assert (place / "labels.csv").read_text(encoding="utf-8") == content
 
 
 def test_a_store_without_replies_says_so(call, place):

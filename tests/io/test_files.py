@@ -42,9 +42,18 @@ def test_a_stream_is_jsonl_unless_it_is_declared():
     assert table.frame["source"].to_list() == ["<stream>"]
 
 
-def test_an_unknown_ending_is_refused_with_the_known_ones():
+def test_an_unknown_ending_is_refused_with_the_known_ones(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.txt").touch()
+
     with pytest.raises(InputError, match=r"must end in one of \.csv.*got 'x\.txt'\. Declare its"):
         read_labels("x.txt", role="annotator", kind="choice")
+
+
+@pytest.mark.parametrize(("name", "rule"), [("none", "that exists"), (".", "got the folder")])
+def test_a_missing_file_and_a_folder_are_told_before_an_unknown_ending(name, rule):
+    with pytest.raises(InputError, match=f"must be a file,? {rule}"):
+        read_labels(name, role="annotator", kind="choice")
 
 
 def test_an_unknown_format_is_refused():

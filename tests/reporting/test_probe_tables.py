@@ -112,7 +112,7 @@ def test_a_report_without_probes_claims_nothing():
     assert "bias in" not in text
 
 
-def test_a_long_list_of_biases_is_cut():
+def test_every_bias_is_told():
     many = [
         probe(f"style/x{n}", question("apology", 0.1 + n / 100, p=0.001), is_found=True, p=0.001)
         for n in range(12)
@@ -120,7 +120,7 @@ def test_a_long_list_of_biases_is_cut():
 
     text = shown(report(probes=tuple(many)))
 
-    assert text.count(": when ") == 6
+    assert text.count(": when ") == 12
     assert len(re.findall(r"(?m)^style/x\d+ .* yes", text)) == 12
 
 

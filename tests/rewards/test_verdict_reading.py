@@ -332,7 +332,7 @@ def test_verdicts_on_another_rubric_are_refused(verdicts):
         (io.BytesIO(b"{}x"), InputError, "line must be JSON"),
         (pl.DataFrame({"item": [], "question": [], "label": []}), NoDataError, "got no rows"),
         ("verdicts.xlsx", InputError, "must be Parquet, JSONL or CSV"),
-        ("verdicts.txt", InputError, "must end in one of"),
+        (__file__, InputError, "must end in one of"),
         ("none.parquet", InputError, "must be a file that exists"),
         (3, InputError, "`source` must be a path or an open binary file"),
     ],

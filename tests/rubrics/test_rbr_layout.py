@@ -1,6 +1,7 @@
 """Files of the authors of rule-based rewards, as the script converts them."""
 
 import itertools
+import re
 import subprocess
 import sys
 
@@ -190,3 +191,20 @@ def test_what_breaks_a_rule_of_rubrics_is_an_error(tmp_path, before, after):
     assert done.returncode == 1
     assert "RubricError" in done.stderr
     assert not (tmp_path / "ours.yaml").exists()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\x91", b'{"a": 1}\n', b"item,label\n"])
+@pytest.mark.parametrize("outputs", [("rubric", "-o"), ("gold", "--items", "--labels")])
+def test_a_file_of_something_else_is_one_line(tmp_path, monkeypatch, outputs, content):
+    command, *options = outputs
+    source, target = str(tmp_path / "wrong"), str(tmp_path / "written")
+    if content is not None:
+        (tmp_path / "wrong").write_bytes(content)
+    written = [word for option in options for word in (option, target)]
+    monkeypatch.setattr(sys, "argv", [str(PATH), command, source, *written])
+
+    with pytest.raises(SystemExit, match=f"^{re.escape(source)}: .+$") as leaving:
+        SCRIPT.main()
+
+    assert "\n" not in leaving.value.code  # a text: exit 1
+    assert not (tmp_path / "written").exists()

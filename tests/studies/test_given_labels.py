@@ -240,7 +240,7 @@ def test_long_values_are_shortened_in_drops_and_errors():
     ("humans", "message"),
     [
         ({"ann": ["yes"]}, "`humans` must be a mapping {rater: {item: label}}, got"),
-        (["yes", "no"], "`source` must end in one of"),
+        (["yes", "no"], "`source` must be a file that exists, got 'yes'"),
         ([3], "`humans` must be a label table, a data frame, a path"),
         (3, "`humans` must be a label table, a data frame, a path"),
         (None, "`humans` must be a label table, a data frame, a path"),

@@ -12,6 +12,7 @@ import msgspec
 from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
+from voirdire.records.reasoning import find_end, find_opening
 from voirdire.rewards.live.turns import Turn, read_base_reward
 
 if TYPE_CHECKING:
@@ -32,12 +33,6 @@ __all__ = [
 _BEGINNING = re.compile(
     r"(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|<｜begin▁of▁sentence｜>)*"
 )
-# what stands after a response: the end of the turn, of the text, and padding
-_END_TOKENS = (
-    "</s>", "<eos>", "<end_of_turn>", "<pad>", "[PAD]", "<|end_of_text|>", "<|endoftext|>",
-    "<|end|>", "<|eom_id|>", "<|eot_id|>", "<|finetune_right_pad_id|>", "<|im_end|>",
-    "<|return|>", "<｜end▁of▁sentence｜>",
-)  # fmt: skip
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +86,7 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
             "response."
         )
         raise InputError(msg)
-    return _turns(asked.query, asked.prompts, labels, end_tokens=_end_tokens(end_tokens))
+    return _turns(asked.query, asked.prompts, labels, end_tokens=_check_tokens(end_tokens))
 
 
 def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
@@ -143,7 +138,7 @@ class OpenRlhfReward(NumberReward):
         self, reward: RewardModel | str | Path, *, end_tokens: Iterable[str] = (), **settings: Any
     ) -> None:
         super().__init__(reward, framework="openrlhf", **settings)
-        self._end_tokens = _end_tokens(end_tokens)
+        self._end_tokens = _check_tokens(end_tokens)
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
@@ -179,9 +174,12 @@ def _turns(
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         said = _read_label(label)
         behavior, shown = said.get("behavior"), said.get("prompt")
+        response = _response(query, prompt, end_tokens)
+        if response is not None and shown is not None:  # thoughts that the template began
+            response = find_opening(prompt) + response
         turns.append(
             Turn(
-                response=_response(query, prompt, end_tokens),
+                response=response,
                 prompt=prompt if shown is None else shown,
                 behavior=None if isinstance(behavior, str) and not behavior else behavior,
                 base_reward=read_base_reward(said),
@@ -208,14 +206,14 @@ def _read_label(label: Any) -> dict[str, Any]:
 # The response in a query: a prompt and a response in one text, with special tokens ---------------
 
 
-def _end_tokens(more: Iterable[str]) -> tuple[str, ...]:
-    """Add a tokenizer's own tokens to the known ones."""
+def _check_tokens(more: Iterable[str]) -> tuple[str, ...]:
+    """Return a tokenizer's own tokens, which count beside the known ones."""
     given = [more] if isinstance(more, str) else list(more)
     for token in given:
         if not str(token).strip():
             msg = f"`end_tokens` must be special tokens such as '<|im_end|>', got {shorten(token)}."
             raise InputError(msg)
-    return (*_END_TOKENS, *(str(token).strip() for token in given))
+    return tuple(str(token).strip() for token in given)
 
 
 def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | None:
@@ -226,13 +224,14 @@ def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | Non
     response begins is then unknown, and a guess could have the prompt judged in its place.
     """
     if prompt and query.startswith(prompt):
-        return _strip_end_tokens(query[len(prompt) :], end_tokens)
+        response = query[len(prompt) :]
+        return response[: find_end(response, end_tokens)]
     rest, bare = (_BEGINNING.sub("", text, count=1) for text in (query, prompt))
     # what tokenizers make of characters, beside leaving them as they are
     for form in (bare, unicodedata.normalize("NFC", bare), unicodedata.normalize("NFKC", bare)):
         end = _end_of(form, rest)
         if end is not None:
-            return _strip_end_tokens(rest[end:], end_tokens)
+            return rest[end : find_end(rest, end_tokens)]
     return None
 
 
@@ -249,14 +248,3 @@ def _end_of(prompt: str, query: str) -> int | None:
             return None
         n_found += 1
     return len(query) if n_found == len(wanted) else None
-
-
-def _strip_end_tokens(text: str, end_tokens: tuple[str, ...]) -> str:
-    kept = end = len(text)
-    while True:
-        while end and text[end - 1].isspace():
-            end -= 1
-        token = next((token for token in end_tokens if text.endswith(token, 0, end)), None)
-        if token is None:
-            return text[:kept]
-        kept = end = end - len(token)

@@ -96,8 +96,8 @@ def distill_command(
 def _say_what_was_left_out(distilled: Distilled) -> None:
     from voirdire.reporting.number_formats import counted
 
-    for row in distilled.left_out:
-        say(f"left out: {shorten(row.question)}: {row.reason}")
+    for question, reason in distilled.left_out.items():
+        say(f"left out: {shorten(question)}: {reason}")
     say_drops(distilled.tied, what="tie")
     say_drops(distilled.dropped)
     if distilled.n_unlabelled:

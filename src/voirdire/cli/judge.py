@@ -27,7 +27,8 @@ from voirdire.cli.printing import (
     print_result,
     say_drops,
 )
-from voirdire.cli.shell import Call, UsageError, say
+from voirdire.cli.shell import Call, UsageError, rewrite_as_options, say
+from voirdire.errors import InputError
 from voirdire.judging import Asking, JudgingSettings
 
 if TYPE_CHECKING:
@@ -178,7 +179,10 @@ def _print(judged: SeveralJudged, *, are_several: bool, as_json: bool) -> None:
 def say_problems(judged: SeveralJudged) -> None:
     """Say which judges did not come to their end, and which rows were set aside."""
     for name, error in judged.failed.items():
-        say(f"{shorten(name)} did not come to its end: {error}")
+        message = str(error)
+        if isinstance(error, InputError):  # others are about keys of the file of judges
+            message = rewrite_as_options(message)
+        say(f"{shorten(name)} did not come to its end: {message}")
     for row in judged[:1]:
         say_drops(row.dropped, n_dropped=row.n_dropped, output=row.dropped_output)
 

@@ -173,7 +173,7 @@ def keep_when_stopped(
 def _describe_kept_replies(store: str | Path | Literal[False] | None) -> str:
     if not store:
         return "every reply is kept in the store"
-    from voirdire.store.addresses import read_address, show_address
+    from voirdire.store.reply_store import read_address, show_address
 
     shown = (
         show_address(read_address(store)) if "://" in str(store) else store

@@ -182,10 +182,9 @@ def _spell(field: str) -> str:
 
 
 def _find_option(name: str) -> str | None:
-    """Give the option of the called command that a message of the library calls by a name."""
+    """Give the option or argument that a message of the library calls by a name."""
     arguments = _STATE.get().arguments or ()
-    options = [row for row in arguments if row.parse and row.name.startswith("--")]
-    by_field = {row.field_info.name: row.name for row in options}
+    by_field = {x.field_info.name: x.name for x in arguments if x.parse and x.name != "*"}
     flag = f"--{_spell(name)}"
     return by_field.get(name) or (flag if flag in by_field.values() else None)
 

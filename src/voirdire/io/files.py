@@ -276,6 +276,8 @@ def _find_format(source: Source, declared: str | None) -> str:
     suffix = (path.with_suffix("") if is_gzip else path).suffix.lower()
     found = declared or FORMATS_BY_SUFFIX.get(suffix)
     if found is None:
+        with _open(source):
+            pass  # a missing file or a folder has an error of its own
         known = ", ".join(FORMATS_BY_SUFFIX)
         message = f"`source` must end in one of {known}, got {str(source)!r}. Declare its `format`."
         raise InputError(message)

@@ -163,10 +163,9 @@ def stream_items(
     *Nothing there.* Null is nothing; an empty text, such as an empty cell of CSV, is a response,
     but no prompt and no id. Nulls are left out of the metadata.
 
-    *Reasoning.* ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks are reasoning, but not
-    inside code. Where a response ends inside one, the final answer is empty, and the item's
-    metadata has ``unfinished_reasoning``. A message that calls a tool and says nothing is no
-    answer.
+    *Reasoning.* Thoughts in any spelling, such as ``<think>`` or harmony channels, are left out of
+    a final answer. A response that ends inside its thoughts has none: its row is set aside, as is
+    one whose last message calls a tool and says nothing.
 
     Examples
     --------
@@ -536,15 +535,12 @@ class ItemReader:
             if isinstance(draft, RowError):
                 continue
             known = {**metadata, **draft.metadata} if draft.metadata else metadata
-            other = draft.other
-            if draft.answer.is_unfinished or (other is not None and other.is_unfinished):
-                known = {**known, "unfinished_reasoning": True}
             items.append(
                 Item(
                     id=f"{name}{draft.suffix}",
                     prompt=draft.prompt,
-                    response=draft.answer.text,
-                    other=None if other is None else other.text,
+                    response=draft.response,
+                    other=draft.other,
                     behavior=behavior or self.reading.behavior,
                     group=group,
                     cluster=cluster,

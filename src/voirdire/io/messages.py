@@ -11,6 +11,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import RowError, got, plain_value
 from voirdire.records import Item, Message
+from voirdire.records.reasoning import find_opening, strip_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from voirdire._types import Judged
 
 __all__ = [
-    "Answer",
     "Draft",
     "ParsedMessage",
+    "UnfinishedError",
     "check_images",
     "is_message",
     "make_prompt",
@@ -30,7 +31,6 @@ __all__ = [
     "select_text_answer",
     "select_turn_answer",
     "split_turn",
-    "strip_reasoning",
     "turn_item",
     "turn_start",
 ]
@@ -240,62 +240,6 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode()
 
 
-# Reasoning --------------------------------------------------------------------------------------
-
-_NAMES = "think|thinking|reasoning"
-# A block ends at its own closing tag, or at the end of the text.
-_BLOCK = rf"<(?P<name>{_NAMES})>(?:[^<]++|<(?!/(?P=name)>))*+(?P<end></(?P=name)>)?"
-_TAGS = rf"{_BLOCK}|(?P<close></(?:{_NAMES})>)"
-# A tag inside code is ignored: in fenced blocks, which end at a line with at least as many marks or
-# at the end, and in spans on one line.
-_FENCE_END = r"\n[ \t]*(?P=fence)(?P=mark)*+[ \t]*$"
-_FENCED = (
-    r"^[ \t]*(?P<fence>(?P<mark>[`~])(?P=mark){2,}+)"
-    rf"(?:[^\n]++|(?!{_FENCE_END})\n)*+(?:{_FENCE_END})?"
-)
-_MARKS = re.compile(rf"{_TAGS}|{_FENCED}|``[^`\n]++``|`[^`\n]*+`", re.MULTILINE)
-_TAGS_ALONE = re.compile(_TAGS)
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A text without its reasoning.
-
-    Attributes
-    ----------
-    text : str
-        The answer; the unchanged text, where it holds no reasoning.
-    is_unfinished : bool
-        Whether the text ends inside the reasoning.
-    """
-
-    text: str
-    is_unfinished: bool = False
-
-
-def strip_reasoning(text: str) -> Answer:
-    """Remove ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks.
-
-    A block without a closing tag ends with the text. Where the first tag is a closing one, the text
-    before it is reasoning: some chat templates write the opening tag into the prompt.
-    """
-    if not ("<think" in text or "</think" in text or "reasoning>" in text):
-        return Answer(text=text)
-    marks = _MARKS if "`" in text or "~~~" in text else _TAGS_ALONE
-    kept: list[str] = []
-    start = 0  # where the answer continues
-    is_first, is_unfinished = True, False
-    for match in marks.finditer(text):
-        if match["name"]:
-            kept.append(text[start : match.start()])
-            is_unfinished = match["end"] is None
-        elif not (match["close"] and is_first):
-            continue
-        start, is_first = match.end(), False
-    if is_first:
-        return Answer(text=text)
-    return Answer(text="".join([*kept, text[start:]]).strip(), is_unfinished=is_unfinished)
-
-
 # What is judged ---------------------------------------------------------------------------------
 
 _NO_TEXT = "no response: the last message by the assistant has no text"
@@ -309,12 +253,28 @@ def turn_start(messages: Sequence[ParsedMessage]) -> int:
     return 0
 
 
-def select_text_answer(text: str, *, judged: Judged) -> Answer:
+class UnfinishedError(RowError):
+    """The response ends inside its thoughts: it has no final answer."""
+
+    def __init__(self, *, column: str | None = None) -> None:
+        super().__init__("no response: it ends inside its thoughts", column=column)
+
+
+def select_text_answer(text: str, *, judged: Judged, prompt: tuple[Message, ...] = ()) -> str:
     """Select the judged part of a plain text: all of it, or its final answer."""
-    return strip_reasoning(text) if judged == "final_answer" else Answer(text=text)
+    answer = _final_answer(text, prompt) if judged == "final_answer" else text
+    if answer is None:
+        raise UnfinishedError
+    return answer
 
 
-def select_turn_answer(turn: Sequence[ParsedMessage], *, judged: Judged, column: str) -> Answer:
+def select_turn_answer(
+    turn: Sequence[ParsedMessage],
+    *,
+    judged: Judged,
+    column: str,
+    prompt: tuple[Message, ...] = (),
+) -> str:
     """Select the judged part of the messages that answer a prompt."""
     last = next((said for said in reversed(turn) if said.role == "assistant"), None)
     if last is None:
@@ -325,20 +285,33 @@ def select_turn_answer(turn: Sequence[ParsedMessage], *, judged: Judged, column:
         said.role == "assistant" and (said.text, said.reasoning, said.calls) != (None, None, ())
         for said in turn
     ):
-        return Answer(text=_render_turn(turn))
+        return _render_turn(turn)
     text = last.text or ""
+    answer: str | None
     if judged == "with_reasoning":
-        answer = Answer(text=render_message(last, with_reasoning=True, with_calls=False))
-    elif last.reasoning is not None and not text.strip():  # it has no answer
-        answer = Answer(text="", is_unfinished=True)
+        answer = render_message(last, with_reasoning=True, with_calls=False)
+    elif last.reasoning is not None and not text.strip():
+        answer = None
     else:
-        answer = strip_reasoning(text)
-    if last.calls and not answer.text.strip():
+        answer = _final_answer(text, prompt)
+    if last.calls and not (answer or "").strip():
         hint = "but a tool call; declare judged='whole_turn'"
         raise RowError(f"{_NO_TEXT}, {hint}", column=column)
     if last.text is None and last.reasoning is None:
         raise RowError(_NO_TEXT, column=column)
+    if answer is None:
+        raise UnfinishedError(column=column)
     return answer
+
+
+def _final_answer(text: str, prompt: tuple[Message, ...]) -> str | None:
+    """Return a text without its thoughts; None where it ends inside them.
+
+    They begin in the prompt where this ends with their opening marker: in the template around a
+    single message, or in a message by the assistant that the response goes on with.
+    """
+    is_begun = bool(prompt) and (len(prompt) == 1 or prompt[-1].role == "assistant")
+    return strip_reasoning((find_opening(prompt[-1].content) if is_begun else "") + text)
 
 
 def _render_turn(turn: Sequence[ParsedMessage]) -> str:
@@ -357,9 +330,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     prompt : tuple of Message
         The conversation before the response.
-    answer : Answer
+    response : str
         The text that is judged.
-    other : Answer or None
+    other : str or None
         The second response of a pair.
     suffix : str
         Added to the id, to distinguish the items of one row.
@@ -368,8 +341,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     prompt: tuple[Message, ...]
-    answer: Answer
-    other: Answer | None = None
+    response: str
+    other: str | None = None
     suffix: str = ""
     metadata: dict[str, Any] | None = None
 
@@ -383,8 +356,9 @@ def split_turn(
 ) -> Draft:
     """Split messages into the prompt, at least the first one, and the response."""
     start = turn_start(messages)
-    answer = select_turn_answer(messages[start:], judged=judged, column=column)
-    return Draft(prompt=prompt + make_prompt(messages[:start]), answer=answer)
+    prompt += make_prompt(messages[:start])
+    response = select_turn_answer(messages[start:], judged=judged, column=column, prompt=prompt)
+    return Draft(prompt=prompt, response=response)
 
 
 # One response in memory -------------------------------------------------------------------------
@@ -398,7 +372,7 @@ def turn_item(
     judged: Judged = "final_answer",
     behavior: str | None = None,
     group: str | None = None,
-) -> Item:
+) -> Item | None:
     """Make an item from a response and its prompt.
 
     Parameters
@@ -416,8 +390,9 @@ def turn_item(
 
     Returns
     -------
-    Item
-        As a file with the same prompt and response would give it.
+    Item or None
+        As a file with the same prompt and response would give it; None where the response ends
+        inside its thoughts.
 
     Raises
     ------
@@ -432,11 +407,13 @@ def turn_item(
             before = make_prompt(parse_messages(prompt, column="prompt"))
             check_images(before, are_seen=False)
         if isinstance(response, str):
-            text = select_text_answer(response, judged=judged).text
+            text = select_text_answer(response, judged=judged, prompt=before)
         else:
             said = parse_messages(response, column="response")
             draft = split_turn(said, judged=judged, column="response", prompt=before)
-            before, text = draft.prompt, draft.answer.text
+            before, text = draft.prompt, draft.response
+    except UnfinishedError:
+        return None
     except RowError as error:
         msg = f"`response` must be text or messages with a response: {shorten(str(error))}."
         raise InputError(msg) from error

@@ -372,7 +372,8 @@ def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     response = row[column]
     prompt = _prompt(row, shape)
     if isinstance(response, str):
-        return [Draft(prompt=prompt, answer=select_text_answer(response, judged=shape.judged))]
+        answer = select_text_answer(response, judged=shape.judged, prompt=prompt)
+        return [Draft(prompt=prompt, response=answer)]
     said = _response_messages(response, column=column)
     return [split_turn(said, judged=shape.judged, column=column, prompt=prompt)]
 
@@ -435,12 +436,14 @@ def _sides(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
         try:
             prompt = () if is_whole else _prompt(row, shape)
             if name in texts:
-                answer = select_text_answer(texts[name], judged=shape.judged)
+                answer = select_text_answer(texts[name], judged=shape.judged, prompt=prompt)
             else:
                 start = max(turn_start(messages), n_shared)
-                answer = select_turn_answer(messages[start:], judged=shape.judged, column=column)
                 prompt += make_prompt(messages[:start])
-            drafts.append(Draft(prompt=prompt, answer=answer, **about))
+                answer = select_turn_answer(
+                    messages[start:], judged=shape.judged, column=column, prompt=prompt
+                )
+            drafts.append(Draft(prompt=prompt, response=answer, **about))
         except RowError as error:
             drafts.append(error)
     return drafts
@@ -472,7 +475,7 @@ def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
         raise RowError(reason, column=columns[1])
     return Draft(
         prompt=prompts[0] if prompts else (),
-        answer=drafts[0].answer,
-        other=drafts[1].answer,
+        response=drafts[0].response,
+        other=drafts[1].response,
         metadata=None if shape.name == "pair" else {"preference": "A"},
     )

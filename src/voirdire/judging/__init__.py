@@ -12,7 +12,7 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
     from voirdire.judging.call_plan import show_prompt
-    from voirdire.judging.distilling import Distilled, LeftOut, distill_files
+    from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.engine import LiveState
     from voirdire.judging.estimate import RunEstimate, estimate_run
     from voirdire.judging.file_run import (
@@ -70,7 +70,6 @@ __all__ = [
     "JudgingSettings",
     "JudgingSummary",
     "JuryJudge",
-    "LeftOut",
     "Limits",
     "LiveSettings",
     "LiveState",
@@ -124,7 +123,6 @@ _HOMES = {
     "JudgingSettings": "settings",
     "JudgingSummary": "summary",
     "JuryJudge": "judges.jury",
-    "LeftOut": "distilling",
     "Limits": "limits",
     "LiveSettings": "settings",
     "LiveState": "engine",

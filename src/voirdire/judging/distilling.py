@@ -9,44 +9,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.verdict_files import columns_of_file, layout_of_file
+from voirdire.io import join_tables, read_items, read_labels
+from voirdire.io.verdict_files import columns_of_file
+from voirdire.judging.local.distilling import distill_judge, group_items
 from voirdire.judging.plan import refuse_kinds
 from voirdire.judging.settings import DistillSettings
 from voirdire.records import Dropped
+from voirdire.records.verdicts import is_verdict_table
+from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.io import LabelTable, Role
     from voirdire.judging.local import LocalJudge
-    from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["Distilled", "LeftOut", "distill_files"]
+__all__ = ["Distilled", "distill_files"]
 
-_MOST_SHOWN = 3
-_MOST_NAMED = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeftOut:
-    """A question that cannot be learnt, with the reason.
-
-    Attributes
-    ----------
-    question : str
-        Its id.
-    reason : str
-        What is missing.
-    """
-
-    question: str
-    reason: str
+_TIE = "tie: as many raters say yes as no"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +51,7 @@ class Distilled:
         Items that have labels and are not in the file of items.
     raters : tuple of str
         Who gave the labels.
-    left_out : tuple of LeftOut
+    left_out : mapping of str to str
         Questions that cannot be learnt, each with the reason.
     tied : tuple of Dropped
         Items and questions on which as many raters say yes as no.
@@ -78,7 +64,7 @@ class Distilled:
     n_unlabelled: int
     n_strangers: int
     raters: tuple[str, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
     tied: tuple[Dropped, ...] = field(default=(), repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
 
@@ -92,7 +78,7 @@ class Distilled:
             "n_unlabelled": self.n_unlabelled,
             "n_strangers": self.n_strangers,
             "raters": self.raters,
-            "left_out": self.left_out,
+            "left_out": [{"question": name, "reason": why} for name, why in self.left_out.items()],
             "n_tied": len(self.tied),
             "n_dropped": len(self.dropped),
             "card": self.judge.card.to_dict(),
@@ -158,42 +144,51 @@ def distill_files(
     on both sides of a fold. A question needs, for yes and for no, items of at least `n_folds` such
     groups: otherwise some fold has nothing of one kind to be tried on.
     """
-    from voirdire.io import join_tables, read_items
-    from voirdire.judging.local import distill_judge
-    from voirdire.judging.local.grouping import group_items
-    from voirdire.rubrics import load_rubric
-
     chosen = change_fields(settings or DistillSettings(), fields)
     asked = None if rubric is None else load_rubric(rubric)
-    given = join_tables(
-        [_read_labels(Path(source), threshold=chosen.threshold) for source in labels]
+    given = join_tables([_read_labels(Path(path), threshold=chosen.threshold) for path in labels])
+    n_yes = pl.col("n_yes").cast(pl.Int64)
+    counted = (
+        given.frame.lazy()
+        .filter(pl.col("label").is_not_null())
+        .group_by("question", "item", maintain_order=True)
+        .agg(n_yes=(pl.col("label") == "true").sum(), n=pl.len(), source=pl.first("source"))
+        .with_columns(is_tied=2 * n_yes == pl.col("n"), label=2 * n_yes > pl.col("n"))
+        .collect()
     )
-    counted = _count_votes(given)
     votes = counted.filter(~pl.col("is_tied"))
-    known = votes["question"].unique(maintain_order=True).to_list()
-    wanted = _questions(asked, chosen.questions, known)
+    named = votes["question"].unique(maintain_order=True).to_list()
+    questions = _choose_questions(asked, chosen.questions, named)
     table = read_items(items, reading=chosen.reading())
-    answers = _join(table.items, votes, wanted)
+    places = {item.id: place for place, item in enumerate(table.items)}
+    labelled = set(votes["item"])
+    if not labelled & places.keys():
+        msg = (
+            "`labels` must be about the items, got no id in common: items are called "
+            f"{_quote(list(places), most=3)}, labels are about {_quote(sorted(labelled), most=3)}. "
+            'Name the items\' column with columns={"id": ...}.'
+        )
+        raise InputError(msg)
+    answers = np.full((len(places), len(questions)), np.nan)
+    for question, item, label in votes.select("question", "item", "label").iter_rows():
+        if question in questions and item in places:
+            answers[places[item], questions.index(question)] = label
     groups = group_items(table.items)
     reasons = [_find_obstacle(column, groups, n_folds=chosen.n_folds) for column in answers.T]
-    left_out = tuple(
-        LeftOut(question=question, reason=reason)
-        for question, reason in zip(wanted, reasons, strict=True)
-        if reason is not None
-    )
-    kept = [place for place, reason in enumerate(reasons) if reason is None]
-    if not kept:
-        told = "; ".join(f"{row.question}: {row.reason}" for row in left_out[:_MOST_SHOWN])
+    left_out = {name: why for name, why in zip(questions, reasons, strict=True) if why}
+    learnt = [name for name in questions if name not in left_out]
+    if not learnt:
+        told = list_names([f"{name}: {why}" for name, why in left_out.items()], most=3)
         msg = f"`labels` must have yes and no for at least one question, got none ({told})."
         raise NoDataError(msg)
-    rows = np.flatnonzero(~np.isnan(answers[:, kept]).all(axis=1))
-    learnt = [wanted[place] for place in kept]
+    answers = answers[:, [not why for why in reasons]]
     texts: dict[str, Any] = {}  # the judge stores the wording, to notice a changed one
     if asked is not None:
-        texts = {each: dict(asked.question(each).text) for each in learnt}
+        texts = {name: dict(asked.question(name).text) for name in learnt}
+    rows = np.flatnonzero(~np.isnan(answers).all(axis=1)).tolist()
     judge = distill_judge(
         [table.items[row] for row in rows],
-        answers[rows][:, kept],
+        answers[rows],
         questions=learnt,
         groups=groups[rows].tolist(),
         calibrator=chosen.calibrator,
@@ -204,119 +199,74 @@ def distill_files(
         question_texts=texts,
         progress=progress,
     )
+    tied = counted.filter(
+        pl.col("is_tied"), pl.col("question").cast(pl.String).is_in(questions)
+    ).select("source", "item", "question", value=pl.format("{} raters", "n"))
     return Distilled(
         judge=judge,
         n_items=len(rows),
         n_unlabelled=len(table.items) - len(rows),
-        n_strangers=len(set(votes["item"]) - {item.id for item in table.items}),
+        n_strangers=len(labelled - places.keys()),
         raters=tuple(given.frame["rater"].unique(maintain_order=True).to_list()),
         left_out=left_out,
-        tied=tuple(
-            Dropped(
-                reason="tie: as many raters say yes as no",
-                source=row["source"],
-                item=row["item"],
-                question=row["question"],
-                value=f"{row['n']} raters",
-            )
-            for row in counted.filter("is_tied").iter_rows(named=True)
-            if row["question"] in wanted
-        ),
+        tied=tuple(Dropped(reason=_TIE, **row) for row in tied.iter_rows(named=True)),
         dropped=(*table.dropped, *given.dropped),
     )
 
 
 def _read_labels(source: Path, *, threshold: float | None) -> LabelTable:
     """Read verdicts or annotations."""
-    from voirdire.io import read_labels
-
-    if layout_of_file(source) == "wide":
+    columns = columns_of_file(source)
+    if is_verdict_table(columns) == "wide":
         msg = (
             f"{source}: verdicts must be in the long layout to learn from, got the wide one. Judge "
             "with `--layout long`."
         )
         raise InputError(msg)
-    columns = columns_of_file(source)
     is_judge = "judge" in columns and "annotator" not in columns
     role: Role = "judge" if is_judge else "annotator"
     return read_labels(source, role=role, kind="boolean", threshold=threshold)
 
 
-def _count_votes(given: LabelTable) -> pl.DataFrame:
-    """Return a row per question and item, with the majority of its raters."""
-    n_yes, n = pl.col("n_yes").cast(pl.Int64), pl.col("n").cast(pl.Int64)
-    return (
-        given.frame.lazy()
-        .filter(pl.col("label").is_not_null())
-        .group_by("question", "item", maintain_order=True)
-        .agg(n_yes=(pl.col("label") == "true").sum(), n=pl.len(), source=pl.first("source"))
-        .with_columns(is_tied=2 * n_yes == n, label=2 * n_yes > n)
-        .collect()
-    )
-
-
-def _join(
-    items: Sequence[Item], votes: pl.DataFrame, questions: Sequence[str]
-) -> NDArray[np.float64]:
-    """Return 1 for yes, 0 for no, nan for no label: (n_items, n_questions)."""
-    places = {item.id: place for place, item in enumerate(items)}
-    labelled = set(votes["item"])
-    if not labelled & places.keys():
-        ours = ", ".join(repr(shorten(item.id)) for item in items[:_MOST_SHOWN])
-        theirs = ", ".join(repr(shorten(name)) for name in sorted(labelled)[:_MOST_SHOWN]) or "none"
-        msg = (
-            f"`labels` must be about the items, got no id in common: items are called {ours}, "
-            f"labels are about {theirs}. Name the items' column with "
-            'columns={"id": ...}.'
-        )
+def _choose_questions(
+    rubric: Rubric | None, wanted: Sequence[str], labelled: Sequence[str]
+) -> tuple[str, ...]:
+    """Choose the questions to learn; refuse one without labels."""
+    if rubric is None and not wanted:
+        msg = "`rubric` must be named, or at least one of the `questions`, got neither."
         raise InputError(msg)
-    columns = {question: place for place, question in enumerate(questions)}
-    found = np.full((len(places), len(questions)), np.nan)
-    for question, item, label in votes.select("question", "item", "label").iter_rows():
-        if question in columns and item in places:
-            found[places[item], columns[question]] = label
-    return found
+    asked = () if rubric is None else rubric.propositions
+    if rubric is not None and not asked:
+        refuse_kinds(rubric)
+    known = asked or labelled
+    for question in wanted:
+        if question not in known:
+            msg = f"`question` must be one of {_quote(known)}, got {shorten(question)!r}."
+            raise InputError(msg)
+    chosen = tuple(dict.fromkeys(wanted)) or asked
+    if not set(chosen) & set(labelled):
+        listed = _quote(labelled)
+        msg = f"`labels` must be about the questions asked for, got labels about {listed}."
+        raise InputError(msg)
+    return chosen
+
+
+def _quote(names: Sequence[str], *, most: int = 20) -> str:
+    return list_names([repr(shorten(name)) for name in names], most=most)
 
 
 def _find_obstacle(
     column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int
 ) -> str | None:
     """Return why a question cannot be learnt; None where it can."""
-    known = ~np.isnan(column)
-    if not known.any():
+    n_labels = int((~np.isnan(column)).sum())
+    n_yes, n_no = (len(np.unique(groups[column == value])) for value in (1.0, 0.0))
+    if not n_labels:
         return "no labels"
-    found = {
-        word: len(set(groups[column == value].tolist()))
-        for word, value in (("yes", 1.0), ("no", 0.0))
-    }
-    word = min(found, key=lambda each: found[each])
-    if found[word] == 0:
-        other = "no" if word == "yes" else "yes"
-        return f"all {int(known.sum())} labels are {other}"
-    if found[word] < n_folds:
-        counted = "1 group" if found[word] == 1 else f"{found[word]} groups"
-        return f"{word} for only {counted} of items; {n_folds} folds need {n_folds}"
+    if not n_yes or not n_no:
+        return f"all {n_labels} labels are {'yes' if n_yes else 'no'}"
+    if min(n_yes, n_no) < n_folds:
+        rarer, n_groups = ("yes", n_yes) if n_yes <= n_no else ("no", n_no)
+        counted = "1 group" if n_groups == 1 else f"{n_groups} groups"
+        return f"{rarer} for only {counted} of items; {n_folds} folds need {n_folds}"
     return None
-
-
-def _questions(
-    rubric: Rubric | None, questions: Sequence[str], known: Sequence[str]
-) -> tuple[str, ...]:
-    """Choose the questions to learn; refuse one without labels."""
-    if rubric is None and not questions:
-        msg = "`rubric` must be named, or at least one of the `questions`, got neither."
-        raise InputError(msg)
-    asked = () if rubric is None else rubric.propositions
-    if rubric is not None and not asked:
-        refuse_kinds(rubric)
-    for question in questions:
-        if question not in (asked or known):
-            listed = ", ".join(repr(shorten(name)) for name in (asked or known)[:_MOST_NAMED])
-            msg = f"`question` must be one of {listed or 'no question'}, got {shorten(question)!r}."
-            raise InputError(msg)
-    chosen = tuple(dict.fromkeys(questions)) or asked
-    if not set(chosen) & set(known):
-        listed = ", ".join(repr(shorten(name)) for name in known[:_MOST_NAMED]) or "none"
-        msg = f"`labels` must be about the questions asked for, got labels about {listed}."
-        raise InputError(msg)
-    return chosen

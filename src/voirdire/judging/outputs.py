@@ -261,11 +261,11 @@ def open_replies(
 ) -> Iterator[StoredReplies]:
     """Open the given store, or the one in the folder of an output; False means no store.
 
-    A missing file is created, or is no store with `makes=False`. The store must not be one of the
-    `written` files, which would overwrite it.
+    A missing or empty file becomes a store, or is none with `makes=False`. The store must not be
+    one of the `written` files, which would overwrite it.
     """
     from voirdire.store import ReplyStore, open_store
-    from voirdire.store.addresses import read_address
+    from voirdire.store.reply_store import read_address
 
     store = replies.store
     if store is None:
@@ -282,7 +282,7 @@ def open_replies(
     if file in [path.resolve() for path in written]:
         msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
         raise InputError(f"{msg} Name another.")
-    if file is not None and not makes and not file.is_file():
+    if file is not None and not makes and not (file.is_file() and file.stat().st_size):
         yield replace(replies, store=None)
         return
     with open_store(store, makes=makes) as opened:

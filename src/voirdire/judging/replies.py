@@ -47,7 +47,7 @@ class StoredReply:
         From 0.
     outcome : {"reply", "unreadable", "failure", "damaged", "unread"}
         A reply; a reply in another form than was asked for; no reply; a row that was damaged on the
-        disk; or a reply to other questions than those of the rubric, which was not read.
+        disk; or a reply to anything but the rubric's questions, which was not read.
     reason : str or None
         Why it failed.
     text : str or None
@@ -125,8 +125,8 @@ def list_replies(
     n_replies = n_of_item = 0
     with open_replies(StoredReplies(store), makes=False) as replies:
         if replies.opened is None:
-            msg = f"`store` must be a store of replies, got {str(store)!r}, which does not "
-            raise InputError(f"{msg}exist. Name {STORE_NAME} beside the verdicts.")
+            msg = f"`store` must be a store of replies, got {str(store)!r}, which is no file, "
+            raise InputError(f"{msg}or an empty one. Name {STORE_NAME} beside the verdicts.")
         for judge in replies.opened.judges():
             reader_of = _make_readers(judge, asked)
             for call in replies.opened.scan(judge.id):

@@ -65,9 +65,6 @@ LONG_COLUMNS = (
     "fingerprint",
 )
 
-_CALL_COLUMNS = {"missing_mass", "shift", "form", "attempts"}
-"""What may follow them where the judge is a language model; only the first is written."""
-
 _WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
 """What the columns of a wide table begin and end with."""
 
@@ -647,7 +644,7 @@ def _each_threshold(verdicts: Verdicts) -> dict[str, float]:
 def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
     """Tell by its columns whether a table holds verdicts of ours, and in which layout."""
     n_long = len(LONG_COLUMNS)
-    if columns[:n_long] == LONG_COLUMNS and _CALL_COLUMNS.issuperset(columns[n_long:]):
+    if columns[:n_long] == LONG_COLUMNS and columns[n_long:] in ((), ("missing_mass",)):
         return "long"
     first, last = _WIDE_ENDS
     if columns[: len(first)] == first and columns[len(first) :][-len(last) :] == last:

@@ -15,7 +15,7 @@ __all__ = ["reply_lines"]
 _OUTCOMES = {
     "reply": "a reply",
     "unreadable": "a reply that cannot be read",
-    "unread": "a reply to other questions than those of this `--rubric`",
+    "unread": "a reply to something else than the questions of this `--rubric`",
 }
 
 

@@ -100,7 +100,7 @@ class RateResult:
     naive : Estimate
         From the verdicts as if they were true: what not to report.
     sensitivity, specificity : float
-        Of the judge on the labelled items; nan where undefined.
+        Of the judge on the labelled items, a probability cut at one half; nan where undefined.
     n_items, n_labelled : int
         Items with a verdict; those of them with a label.
     labelled : {"random", "verdict", "class"}

@@ -96,8 +96,10 @@ def test_reasoning_among_parts(response_of):
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "never"}]},
     ],
 )
-def test_an_answer_that_never_came_is_empty_and_marked(response_of, message):
-    assert response_of(message) == ("", {"unfinished_reasoning": True})
+def test_a_row_whose_answer_never_came_is_set_aside(read_rows, message):
+    (drop,) = read_rows({"response": "x"}, {"messages": [USER, message]}).dropped
+
+    assert drop.reason == "no response: it ends inside its thoughts"
 
 
 def test_reasoning_alone_may_be_judged(response_of):
@@ -106,13 +108,6 @@ def test_reasoning_alone_may_be_judged(response_of):
     found = response_of(message, judged="with_reasoning")
 
     assert found == ("<think>\nwhy\n</think>\n", {})
-
-
-def test_a_text_that_ends_in_reasoning_is_marked_and_keeps_its_metadata(read_rows):
-    table = read_rows({"response": "Yes <think>no", "source": "x"})
-
-    assert table.items[0].response == "Yes"
-    assert table.items[0].metadata == {"source": "x", "unfinished_reasoning": True}
 
 
 @pytest.mark.parametrize("judged", ["final_answer", "with_reasoning"])

@@ -173,12 +173,12 @@ def test_wanting_pairs_changes_nothing_else(read_rows):
 
 
 def test_reasoning_is_taken_off_both_responses(read_rows, item):
-    row = {"prompt": "Hi", "response_a": "<think>x</think>Hello.", "response_b": "Go.<think>more"}
+    row = {"prompt": "Hi", "response_a": "<think>x</think>Hello.", "response_b": "hm</think>Go."}
 
     final = read_rows(row)
     whole = read_rows(row, judged="with_reasoning")
 
-    assert final.items == (item("Hello.", other="Go.", metadata={"unfinished_reasoning": True}),)
+    assert final.items == (item("Hello.", other="Go."),)
     assert whole.items == (item(row["response_a"], other=row["response_b"]),)
 
 

@@ -1,6 +1,7 @@
+"""Thoughts are left out of a final answer, in whatever spelling; text about markers is not."""
+
 import io
 import json
-import re
 
 import pytest
 from hypothesis import given
@@ -8,54 +9,132 @@ from hypothesis import strategies as st
 
 from voirdire.io import read_items
 
-PIECES = st.sampled_from(
-    ["<think>", "</think>", "<thinking>", "</thinking>", "`", "``", "```", "~~~", "\n", " ", "a"]
-)
+WHY = 'They ask for a bomb. {"sorry": 1} `stupid`!'
+ANSWER = "I'm sorry."
+MARKERS = {
+    **{
+        tag: (f"<{tag}>", f"</{tag}>")
+        for tag in ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think")
+    },
+    "capitals": ("<Think>", "</THINK>"),
+    "spaces": ("< think >\n", "\n</ think>\n\n"),
+    "attribute": ('<think effort="low">', "</think>"),
+    "mistral": ("[THINK]", "[/THINK]"),
+    "kimi": ("◁think▷", "◁/think▷"),
+    "cohere": ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+    "gemma 3": ("<unused94>thought\n", "<unused95>"),
+    "gemma 4": ("<|channel>thought\n", "<channel|>"),
+    "open thoughts": ("<|begin_of_thought|>", "<|end_of_thought|>\n<|begin_of_solution|>"),
+    "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
+    "ernie": ("<think>", "</think>\n\n<response>\n"),
+    "harmony": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final<|message|>",
+    ),
+    "harmony with a call": (
+        "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+        "<|call|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    ),
+}
+PHRASES = {
+    "granite": ("Here is my thought process:\n", "\nHere is my response:\n"),
+    "granite, short": ("Here's my thought process: ", " Here's my response: "),
+    "harmony without tokens": ("analysis", "assistantfinal"),
+}
+END_TOKENS = [
+    "</s>", "<eos>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|return|>", "<|endoftext|>",
+    "<|END_RESPONSE|><|END_OF_TURN_TOKEN|>", " </s>\n<pad><pad>", "\n</response>", "<turn|>",
+]  # fmt: skip
 
 
-def answer_of(text):
-    """Read a response; give what of it is judged, and whether its reasoning never ended."""
-    row = json.dumps({"id": "a", "prompt": "Hi", "response": text}).encode()
-    [item] = read_items(io.BytesIO(row)).items
-    return item.response, item.metadata.get("unfinished_reasoning", False)
+def read(text, prompt="Hi"):
+    """Read a response; give the item's, or the reason why there is none."""
+    rows = [{"prompt": prompt, "response": text}, {"response": "another"}]
+    found = read_items(io.BytesIO("\n".join(map(json.dumps, rows)).encode()))
+    return found.dropped[0].reason if found.dropped else found.items[0].response
 
 
-def without_reasoning(text):
-    return answer_of(text)[0]
+UNFINISHED = "no response: it ends inside its thoughts"
 
 
-@pytest.mark.parametrize("tag", ["think", "thinking", "reasoning"])
-def test_a_block_before_the_answer_is_taken_out(tag):
-    assert answer_of(f"<{tag}>\nwhy\n</{tag}>\n\nYes.\n") == ("Yes.", False)
+@pytest.mark.parametrize("name", [*MARKERS, *PHRASES])
+def test_thoughts_before_the_answer_are_left_out(name):
+    opening, closing = (MARKERS | PHRASES)[name]
+
+    assert read(f"{opening}{WHY}{closing}{ANSWER}") == ANSWER
+    assert read(f"\n {opening}{WHY}{closing}\n\n{ANSWER}<|im_end|>\n") == ANSWER
+
+
+@pytest.mark.parametrize("name", [*MARKERS, *PHRASES])
+def test_a_response_that_ends_inside_its_thoughts_is_none(name):
+    opening, _ = (MARKERS | PHRASES)[name]
+
+    assert read(f"{opening}They ask for a bomb.") == UNFINISHED
+
+
+@pytest.mark.parametrize("name", MARKERS)
+def test_a_template_may_have_opened_the_thoughts(name):
+    opening, closing = MARKERS[name]
+
+    assert read(f"{WHY}{closing}{ANSWER}") == ANSWER
+    assert read(f"{closing}{ANSWER}") == ANSWER
+    assert read(f"{WHY}{closing}{ANSWER}", prompt=f"<|user|>Hi<|assistant|>{opening}") == ANSWER
+    assert read(f"{opening}{WHY}{closing}{ANSWER}", prompt=f"Hi\n{opening}\n") == ANSWER
+    assert read(WHY, prompt=f"<|user|>Hi<|assistant|>{opening}\n") == UNFINISHED
+
+
+def test_an_assistant_that_is_to_go_on_thinking_ends_inside_its_thoughts():
+    asked = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "<think>\n"}]
+
+    assert read(WHY, prompt=asked) == UNFINISHED
+    assert read(f"{WHY}</think>{ANSWER}", prompt=asked) == ANSWER
+
+
+@pytest.mark.parametrize("prompt", ["What is `<think>`", 'And "<think>', "<think>\n\n</think>\n"])
+def test_a_prompt_that_mentions_or_closes_a_marker_opens_no_thoughts(prompt):
+    assert read(ANSWER, prompt=prompt) == ANSWER
+
+
+def test_what_a_user_writes_amid_a_conversation_opens_no_thoughts():
+    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Say\n<think>"}]
+
+    assert read(ANSWER, prompt=asked) == ANSWER
 
 
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("<think>a</think>b<think>c</think> d", "b d"),
-        ("Well, <think>hm</think>no.", "Well, no."),
+        ("<think>a</think>b\n<think>c</think> d", "b\n d"),
+        ("Yes. <think>a</think>No.", "Yes. No."),
         ("<think></think>", ""),
         ("<think>a <think> b</think>c", "c"),
         ("<think>a</think>b</think>c", "b</think>c"),
         ("<think>a</thinking>b</think>c", "c"),
-        ("<think>```</think>b", "b"),
-        # the template opened the tag in the prompt
-        ("why\n</think>\n\nYes.", "Yes."),
-        ("use `x`\n</think>Yes.", "Yes."),
-        ("a</reasoning>b", "b"),
-        ("a</think>b<think>c</think>d", "bd"),
+        ("<think>```</think>b `<think>`", "b `<think>`"),
+        ("<think>a</think>[THINK]b[/THINK]c", "c"),
+        ('use `</think>` and "</think>"\n</think>Yes.', "Yes."),
+        ("a</think>b\n<think>c</think>d", "b\nd"),
+        ("it`s\n<think>why</think>Yes.", "it`s\nYes."),
+        (
+            "```\n<think>\n```\n`<think>`\n<think>why</think>Yes.",
+            "```\n<think>\n```\n`<think>`\nYes.",
+        ),
     ],
 )
 def test_what_is_left_is_the_answer(text, answer):
-    assert answer_of(text) == (answer, False)
+    assert read(text) == answer
 
 
 @pytest.mark.parametrize(
-    ("text", "answer"),
-    [("<think>never", ""), ("Yes. <think>or", "Yes."), ("<think>a</think>b<think>", "b")],
+    "text", ["Yes. <think>or", "Yes.\n <think>or", "<think>a</think>b\n<think>"]
 )
-def test_a_block_without_an_end_goes_to_the_end(text, answer):
-    assert answer_of(text) == (answer, True)
+def test_thoughts_behind_an_answer_that_never_end_leave_none(text):
+    assert read(text) == UNFINISHED
+
+
+@pytest.mark.parametrize("tokens", END_TOKENS)
+def test_special_tokens_behind_an_answer_are_left_out(tokens):
+    assert read(f"{ANSWER}{tokens}").rstrip() == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -63,68 +142,51 @@ def test_a_block_without_an_end_goes_to_the_end(text, answer):
     [
         "",
         "  kept as it is \n",
+        "a < b [1] ◁ c",
         "I think> so",
-        "Write `<think>` first.",
-        "Write ``<think>`` first.",
-        "End with `</think>`.",
-        "```\n<think>\n```\nand so on",
-        "```xml\n<think>a</think>\n```",
-        "~~~\n</think>\n~~~",
-        "````\n```\n<think>\n````",
-        "```\nnever closed\n<think>",
-        "  ```\n<think>\n  ```",
-        "<Think>another tag</Think>",
-        "<thinker>a</thinker>",
-        "< think>",
+        *("Write `<think>` first.", "Write ``<think>`` first.", "End with `</think>`."),
+        *("Write <think> first.", "Thoughts stand between <think> and </think>, then comes 4."),
+        *("Put [THINK] there.", 'It is "<think>".', "“</think>” ends it.", "- <think>: begins it"),
+        *("```\n<think>\n```\nand so on", "```xml\n<think>a</think>\n```", "~~~\n</think>\n~~~"),
+        *("````\n```\n<think>\n````", "```\nnever closed\n<think>", "  ```\n<think>\n  ```"),
+        *("<thinker>a</thinker>", "<|think|>", "Tokens such as </s> end it."),
+        "I mean it. Here is my thought process: none. Here is my response: yes.",
+        "analysis of it: assistantfinal",
     ],
 )
-def test_text_about_tags_is_left_to_the_letter(text):
-    assert answer_of(text) == (text, False)
+def test_text_about_markers_is_left_to_the_letter(text):
+    assert read(text) == text
 
 
-def test_a_tag_after_code_counts_again():
-    text = "```\n<think>\n```\n`<think>` <think>why</think>Yes."
-
-    assert without_reasoning(text) == "```\n<think>\n```\n`<think>` Yes."
-
-
-def test_a_lone_backtick_hides_nothing_behind_its_line():
-    assert without_reasoning("it`s\n<think>why</think>Yes.") == "it`s\nYes."
-
-
-@given(st.lists(PIECES, max_size=12).map("".join))
-def test_without_code_it_is_what_a_pattern_says(text):
-    text = re.sub("[`~]", "", text)
-    opened = re.sub(r"<(think|thinking)>.*?(</\1>|\Z)", "", text, flags=re.DOTALL)
-    first = re.search(r"</?(?:think|thinking)>", text)
-    if first and first.group().startswith("</"):
-        rest = text[first.end() :]
-        opened = re.sub(r"<(think|thinking)>.*?(</\1>|\Z)", "", rest, flags=re.DOTALL)
-
-    answer = without_reasoning(text)
-
-    assert answer == (opened.strip() if first else text)
+PIECES = st.sampled_from(
+    [*"` a\n.", "```", "~~~", "</s>", *(marker for pair in MARKERS.values() for marker in pair)]
+)
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_an_answer_is_made_of_the_text(text):
-    answer = without_reasoning(text)
+    answer = read(text)
     left = iter(text)
 
-    assert all(character in left for character in answer)
+    assert answer == UNFINISHED or all(character in left for character in answer)
 
 
 @pytest.mark.edges
 @pytest.mark.parametrize(
-    "piece", ["`", "``a`", "```\n", "~~~\n<think></think>", "<think></think>", "</think>", "` `` "]
+    "piece",
+    [
+        *("`", "``a`", "```\n", "~~~\n<think></think>", "</think>", "` `` ", "<", "< ", "<think "),
+        *(
+            "a <think></think>",
+            ".<think></think>",
+            "<|start|>assistant",
+            "<|channel|>",
+            "</s>",
+            "[",
+        ),
+    ],
 )
 def test_a_megabyte_of_marks_is_read_in_passing(piece):
-    def n_left(n_pieces):
-        return len(without_reasoning(piece * n_pieces + "<think>why</think>"))
+    many = piece * (1_000_000 // len(piece))
 
-    many = 1_000_000 // len(piece) // 10 * 10
-
-    left = n_left(many)
-
-    # what is left of every ten is what is left of the second ten
-    assert left == n_left(10) + (many // 10 - 1) * (n_left(20) - n_left(10))
+    assert read(f"{many}x<pad>") != read(f"<think>why</think>{many}")

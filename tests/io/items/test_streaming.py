@@ -236,7 +236,7 @@ def test_a_name_that_no_system_takes_is_refused():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("items.txt", r"`source` must end in one of .*got 'items.txt'. Declare its `format`"),
+        (__file__, r"`source` must end in one of .*_streaming.py'. Declare its `format`"),
         ("items.parquet.gz", r"`source` must not be compressed again where it is Parquet"),
     ],
 )

@@ -1,24 +1,49 @@
 """The words that hint at something, which are data: none of them may be written in vain."""
 
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
 import pytest
 
-from voirdire.judging.local.cue_words_en import ENGLISH_CUES
-from voirdire.judging.local.cue_words_zh import CHINESE_CUES
-from voirdire.judging.local.cues import HINTS, find_hints
-from voirdire.judging.local.tokens import find_tokens, read_characters
+from voirdire.judging import load_local_judge
+from voirdire.records import Item
+from voirdire.stats import PlattCalibrator
+
+PHRASES = json.loads(
+    (files("voirdire") / "data" / "local_judge" / "cue_phrases.json").read_text(encoding="utf-8")
+)
 
 
-def test_both_languages_hint_at_the_same_things():
-    assert list(ENGLISH_CUES) == list(CHINESE_CUES) == list(HINTS)
+@pytest.fixture(scope="module")
+def judge():
+    """A judge that says yes to the question named like a hint where it finds one of its phrases."""
+    bundled, n = load_local_judge(), len(PHRASES)
+    cues = np.zeros((2, bundled.weights.cues.shape[1], n), dtype=np.float32)
+    cues[:, np.arange(n), np.arange(n)] = 2  # the first columns are whether a hint is there
+    weights = replace(
+        bundled.weights,
+        columns=np.zeros(0, dtype=np.int32),
+        ngrams=np.zeros((0, n), dtype=np.int8),
+        scales=np.ones(n, dtype=np.float32),
+        cues=cues,
+        intercepts=np.full((2, n), -1, dtype=np.float32),
+    )
+    same = PlattCalibrator(slope=1.0, intercept=0.0)
+    return replace(bundled, questions=tuple(PHRASES), weights=weights, calibrators=(same,) * n)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(
-    ("words", "parting"), [(ENGLISH_CUES, ", "), (CHINESE_CUES, "，")], ids=["en", "zh"]
-)
-def test_every_phrase_is_found_and_hints_at_what_it_is_listed_for(words, parting):
-    for index, name in enumerate(HINTS):
-        for phrase in filter(None, words[name].split(parting)):
-            _, hints = find_hints(find_tokens(read_characters([f"xx {phrase} yy"])))
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_phrase_is_found_and_hints_at_what_it_is_listed_for(judge, language):
+    pairs = [(name, phrase) for name, row in PHRASES.items() for phrase in row[language]]
+    items = [Item(id=str(n), response=f"xx {phrase} yy") for n, (_, phrase) in enumerate(pairs)]
 
-            assert index in hints.tolist(), (name, phrase)
+    p = judge.probabilities(items)
+
+    missed = [pair for pair, row in zip(pairs, p, strict=True)
+              if row[judge.questions.index(pair[0])] < 0.5]  # fmt: skip
+    assert len(pairs) > 300
+    assert missed == []
+    assert judge.probabilities([Item(id="0", response="xx yy")]).max() < 0.5

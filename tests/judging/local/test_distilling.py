@@ -196,6 +196,17 @@ def test_missing_labels_are_left_out_and_counted():
     assert judge.card.of("apology").auc > 0.95
 
 
+def test_a_question_whose_labels_are_all_in_one_group_gets_about_one_half_without_them():
+    items, labels = made_items(n=60)
+    labels[2:, 2], labels[:2, 2] = np.nan, 1
+
+    judge = made_judge(items, labels)
+
+    assert judge.card.doubts("never") == ("only 2 positives",)
+    assert judge.card.of("never").brier == pytest.approx(0.25)
+    assert judge.probabilities(items)[:, 2] == pytest.approx(5 / 6)  # (2 + 1/2) / (2 + 1)
+
+
 def test_soft_labels_are_learned_as_probabilities():
     items, labels = made_items()
     soft = np.where(labels[:, :1] > 0, 0.9, 0.1)

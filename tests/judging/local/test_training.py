@@ -1,20 +1,12 @@
-"""Classifiers against scikit-learn, soft and missing labels, and rounding to a byte."""
+"""Classifiers against scikit-learn, and rounding to a byte."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from voirdire.judging.local.cues import CUE_SETS, CUES
-from voirdire.judging.local.features import (
-    BLOCKS,
-    N_COLUMNS,
-    describe_many,
-    find_block_columns,
-    is_chinese,
-)
-from voirdire.judging.local.training import TrainingSet, fit_weights, score_held_out
-from voirdire.judging.local.weights import quantise
+from voirdire.judging.local.features import BLOCKS, CUE_SETS, N_COLUMNS, Features, describe_items
+from voirdire.judging.local.training import TrainingSet, fit_weights
 from voirdire.records import Item
 
 TEXTS = [
@@ -26,21 +18,24 @@ STRENGTHS = {
 }  # fmt: skip
 
 
-def training_set(home=None, targets=None, n_times=6):
+def training_set(home=None, n_times=6):
     rng = np.random.default_rng(0)
     words = ["river", "garden", "letter", "engine", "窗户", "夏天"]
     items = [
         Item(id=str(i), response=f"{text} {' '.join(rng.choice(words, 4))}")
         for i, text in enumerate(TEXTS * n_times)
     ]
-    features = describe_many(items)
+    batches = list(describe_items(items))
+    features = Features(
+        ngrams=sparse.vstack([batch.ngrams for batch in batches], format="csr"),
+        cues=np.concatenate([batch.cues for batch in batches]),
+    )
     n = len(items)
     return TrainingSet(
         features=features,
-        targets=np.array([[1.0, 0.0], [0.0, 1.0]] * (n // 2)) if targets is None else targets,
+        targets=np.array([[1.0, 0.0], [0.0, 1.0]] * (n // 2)),
         weights=np.linspace(0.5, 1, n),
         groups=np.arange(n),
-        chinese=is_chinese(features),
         home=np.ones(n, dtype=np.bool_) if home is None else home,
         sets=np.array(["all"] * n),
         calibrates=np.ones(n, dtype=np.bool_),
@@ -49,12 +44,12 @@ def training_set(home=None, targets=None, n_times=6):
 
 def products(training):
     """Inner products of all items as the design of the weights defines them."""
-    same = training.home[:, None] & training.home
-    both = same & (training.chinese[:, None] == training.chinese)
+    same, chinese = training.home[:, None] & training.home, training.features.chinese
+    both = same & (chinese[:, None] == chinese)
     total = both.astype(float)
     for name, strength in STRENGTHS.items():
         if name in BLOCKS:
-            x = training.features.ngrams[:, find_block_columns(name)].astype(float).toarray()
+            x = training.features.ngrams[:, BLOCKS[name]].astype(float).toarray()
             shared = same
         else:
             x, shared = training.features.cues[:, CUE_SETS[name]], both
@@ -78,53 +73,16 @@ def test_scores_are_those_of_a_kernel_machine(informs):
     assert np.corrcoef(found[home, 0], expected[home])[0, 1] > 0.999
 
 
-def test_a_missing_label_is_a_missing_item():
-    training = training_set()
-    targets = training.targets.copy()
-    targets[:8, 0] = np.nan
-    lacking = training_set(targets=targets)
-
-    with_nan = fit_weights(lacking, np.arange(48), seed=0)
-    without = fit_weights(training, np.arange(8, 48), seed=0)
-
-    expected = without.scores(training.features)[:, 0]
-    assert with_nan.scores(training.features)[:, 0] == pytest.approx(expected, abs=0.1)
-
-
-def test_a_soft_label_is_an_item_of_either_label_with_shared_weight():
-    targets = np.tile([[0.8, 0.0], [0.3, 1.0]], (24, 1))
-    scores = fit_weights(training_set(targets=targets), np.arange(48), seed=0).scores(
-        training_set().features
-    )
-    p = 1 / (1 + np.exp(-scores[:, 0]))
-    assert p[::2].mean() == pytest.approx(0.8, abs=0.05)
-    assert p[1::2].mean() == pytest.approx(0.3, abs=0.05)
-
-
-def test_held_out_scores_have_not_seen_the_labels_of_their_group():
-    training = training_set()
-    other = training.targets.copy()
-    other[0] = 1 - other[0]
-
-    scores = score_held_out(training, n_folds=4, seed=0)
-    flipped = score_held_out(training_set(targets=other), n_folds=4, seed=0)
-
-    assert flipped[0] == pytest.approx(scores[0])
-    assert (flipped != scores).any(axis=1).sum() >= 24
-
-
 def test_rounding_to_a_byte_moves_a_weight_by_half_a_step_at_most():
     rng = np.random.default_rng(0)
     weights = fit_weights(training_set(), np.arange(48), seed=0)
 
     kept = rng.random(N_COLUMNS) < 0.9
-    rounded = quantise(weights, kept=kept)
+    rounded = weights.quantise(kept)
 
-    table = rounded.table()
-    assert (np.abs(table - weights.ngrams)[kept] <= 0.51 * rounded.scales).all()
-    assert not table[~kept].any()
+    unpacked, features = rounded.unpack(), training_set().features
+    assert (np.abs(unpacked.ngrams - weights.ngrams)[kept] <= 0.51 * rounded.scales).all()
+    assert not unpacked.ngrams[~kept].any()
     assert (np.diff(rounded.columns) > 0).all()
-    assert rounded.cues.shape == (2, len(CUES), 2)
-    scores = rounded.scores(training_set().features, table)
-    assert sparse.issparse(training_set().features.ngrams)
-    assert np.corrcoef(scores[:, 0], weights.scores(training_set().features)[:, 0])[0, 1] > 0.99
+    scores = unpacked.scores(features)[:, 0], weights.scores(features)[:, 0]
+    assert np.corrcoef(*scores)[0, 1] > 0.99

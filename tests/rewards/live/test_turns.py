@@ -119,7 +119,7 @@ def test_a_group_may_be_a_number(group, expected):
     [
         ("Hello?", "Hi."),
         ("Hello?", "<think>hm</think>Hi."),
-        ("Hello?", "<think>never ends"),
+        ("Hello?<think>\n", "hm</think>Hi."),
         (ASKED, "Hi."),
         (ASKED, SAID),
         (ASKED, [CALLED, RETURNED, *SAID]),
@@ -140,6 +140,39 @@ def test_the_judge_sees_what_a_row_of_a_file_gives(judged, prompt, response):
     for item, other in zip(of_turn, of_file, strict=True):
         assert (item.prompt, item.response) == (other.prompt, other.response)
         assert item.content_hash() == other.content_hash()
+
+
+UNFINISHED = "failed verdict: the response ends inside its thoughts"
+
+
+def test_a_response_that_ends_inside_its_thoughts_has_no_reward():
+    responses = ["<think>sorry", "[THINK]sorry", [{"role": "assistant", "content": "<think>a"}]]
+
+    found = asked(GOOD, *(Turn(response=said, behavior="refuse") for said in responses))
+
+    assert found.rewards == [SORRY, None, None, None]
+    assert found.scores.missing == dict.fromkeys("123", UNFINISHED)
+
+
+@pytest.mark.parametrize(
+    ("responses", "cut_off"),
+    [
+        (["hm</think>no", "hm, sorry"], "1"),
+        (
+            ["hm</think>no", "hm", "hm", "[]", *[[{"role": "assistant", "content": "a</think>b"}]]],
+            "123",
+        ),
+        (["hm</think>no", "hm", "hm", "<think>a</think>no"], "12"),
+        (["hm</think>no", "hm", "hm", "hm", "hm"], ""),
+        (["<think>hm</think>no", "hm"], ""),
+        (["hm", "hm"], ""),
+    ],
+)
+def test_where_others_end_thoughts_that_a_template_began_all_must(responses, cut_off):
+    turns = [Turn(response=said, behavior="refuse") for said in responses]
+
+    assert asked(*turns).scores.missing == dict.fromkeys(cut_off, UNFINISHED)
+    assert len(seen_of(*turns, judged="with_reasoning")) == len(set(map(str, responses)))
 
 
 def test_no_prompt_is_none():

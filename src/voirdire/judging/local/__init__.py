@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.local.card import JudgeCard, TrainingData
+    from voirdire.judging.local.card import JudgeCard, QuestionFigures, TrainingData
     from voirdire.judging.local.distilling import distill_judge
-    from voirdire.judging.local.figures import QuestionFigures
     from voirdire.judging.local.judge import LocalJudge, load_local_judge
 
 __all__ = [
@@ -24,7 +23,7 @@ __all__ = [
 _HOMES = {
     "JudgeCard": "card",
     "LocalJudge": "judge",
-    "QuestionFigures": "figures",
+    "QuestionFigures": "card",
     "TrainingData": "card",
     "distill_judge": "distilling",
     "load_local_judge": "judge",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.judging.local.figures import QuestionFigures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CARD_SCHEMA", "JudgeCard", "TrainingData"]
+__all__ = ["FEW", "JudgeCard", "QuestionFigures", "TrainingData"]
 
 CARD_SCHEMA = "voirdire.judge-card/1"
+
+FEW = 10
+"""Least positives, and negatives, to learn a base rate or to trust a figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,62 @@ class TrainingData:
     content_hash: str = ""
     description: str = ""
     licence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFigures:
+    """Figures of one question on one set of items, each answered by a fit without its group.
+
+    Attributes
+    ----------
+    question : str
+        Which question.
+    data : str
+        Which set of items.
+    n_items, n_positives : int
+        Items with a label, and those where it is true.
+    sensitivity, specificity : float
+        Shares of the true and of the false items that were recognised at the threshold; nan without
+        any.
+    mcc : float
+        Matthews correlation in [-1, 1]; nan where all labels are the same, 0 where all answers are.
+    auc, auc_low, auc_high : float
+        Area under the ROC curve with its 95% interval; nan where all labels are the same.
+    brier, accuracy : float
+        Mean squared error of the calibrated probabilities; share of right answers.
+    baseline_brier, baseline_accuracy : float
+        The same of a judge that always gives the share of true labels, and the more frequent label.
+    trusted : bool
+        Whether this is evidence that the judge is useful.
+    reason : str
+        Why not; empty where it is trusted.
+    threshold : float
+        The probability from which on the judge says yes, chosen on all items; the figures are of
+        thresholds that were chosen without the group of the item.
+    """
+
+    question: str
+    data: str
+    n_items: int
+    n_positives: int
+    sensitivity: float
+    specificity: float
+    mcc: float
+    auc: float
+    auc_low: float
+    auc_high: float
+    brier: float
+    accuracy: float
+    baseline_brier: float
+    baseline_accuracy: float
+    trusted: bool
+    reason: str
+    threshold: float = 0.5
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough items of both answers for a conclusion."""
+        return FEW <= self.n_positives <= self.n_items - FEW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,15 +168,15 @@ class JudgeCard:
         if not rows:
             return ("no figures",)
         silent = {row.name for row in self.data if not row.calibrates}
-        found = [] if rows[0].trusted else [rows[0].reason]
+        doubts = [] if rows[0].trusted else [rows[0].reason]
         for row in rows[1:]:
             if row.data in silent:
                 continue
             if row.enough and not row.trusted:
-                found.append(f"{row.reason} on {row.data}")
+                doubts.append(f"{row.reason} on {row.data}")
             elif not row.enough and row.sensitivity == 0:
-                found.append(f"none of the {row.n_positives} positives found on {row.data}")
-        return tuple(found)
+                doubts.append(f"none of the {row.n_positives} positives found on {row.data}")
+        return tuple(doubts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; nan as None."""
@@ -131,7 +189,10 @@ class JudgeCard:
             "data": [vars(row).copy() for row in self.data],
             "trusted": list(self.trusted),
             "untrusted": list(self.untrusted),
-            "figures": [row.to_dict() for row in self.figures],
+            "figures": [
+                {name: None if value != value else value for name, value in vars(row).items()}
+                for row in self.figures
+            ],
             "features": dict(self.features),
             "settings": dict(self.settings),
         }
@@ -148,16 +209,15 @@ class JudgeCard:
         try:
             if values["schema"] != CARD_SCHEMA:
                 raise KeyError(str(values["schema"]))
-            return cls(
-                name=str(values["name"]),
-                questions=tuple(str(name) for name in values["questions"]),
-                rubric_name=values["rubric_name"],
-                languages=tuple(values["languages"]),
-                data=tuple(TrainingData(**row) for row in values["data"]),
-                figures=tuple(QuestionFigures.from_dict(row) for row in values["figures"]),
-                features=dict(values["features"]),
-                settings=dict(values["settings"]),
+            given = {each.name: values[each.name] for each in fields(cls)}
+            for name in ("questions", "languages"):
+                given[name] = tuple(given[name])
+            given["data"] = tuple(TrainingData(**row) for row in given["data"])
+            given["figures"] = tuple(
+                QuestionFigures(**dict(row, **{n: math.nan for n, x in row.items() if x is None}))
+                for row in given["figures"]
             )
+            return cls(**given)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = (
                 f"a judge's card must have the schema {CARD_SCHEMA!r} and be complete, got "
@@ -167,69 +227,53 @@ class JudgeCard:
 
     def to_markdown(self) -> str:
         """Write the card as a page: what not to trust first, then the figures."""
-        lines = [f"# Card of the local judge {self.name}", "", *self._distrust(), ""]
-        lines += self._describe_other_sets()
-        lines += ["## Made from", "", *self._sources(), ""]
-        for data in dict.fromkeys(row.data for row in self.figures):
-            rows = [row for row in self.figures if row.data == data]
-            lines += [f"## On {data}", "", *_table(rows), ""]
-        return "\n".join(lines)
-
-    def _distrust(self) -> list[str]:
-        if not self.untrusted:
-            return ["For every question there is evidence below that the judge is useful."]
-        lines = ["**Do not trust this judge on:**", ""]
-        lines += [f"- `{name}`: {'; '.join(self.doubts(name))}" for name in self.untrusted]
-        return lines
-
-    def _describe_other_sets(self) -> list[str]:
-        """Name the questions with few positives in the first set."""
-        first = self.data[0].name if self.data else ""
-        found = [
-            (name, self.of(name, data=first)) for name in self.questions if self._asks(name, first)
-        ]
-        few = [f"`{name}` ({row.n_positives})" for name, row in found if not row.enough]
-        if not few or len(self.data) == 1:
-            return []
-        return [f"{first} has fewer than ten positives of {', '.join(few)}: other sets decide.", ""]
-
-    def _asks(self, question: str, data: str) -> bool:
-        return any(row.question == question and row.data == data for row in self.figures)
-
-    def _sources(self) -> list[str]:
-        lines = []
+        lines = [f"# Card of the local judge {self.name}", ""]
+        if self.untrusted:
+            lines += ["**Do not trust this judge on:**", ""]
+            lines += [f"- `{name}`: {'; '.join(self.doubts(name))}" for name in self.untrusted]
+        else:
+            lines += ["For every question there is evidence below that the judge is useful."]
+        lines += [""]
+        if len(self.data) > 1:
+            first = self.data[0].name
+            few = [
+                f"`{row.question}` ({row.n_positives})"
+                for question in self.questions
+                for row in self.figures
+                if (row.question, row.data) == (question, first) and not row.enough
+            ]
+            told = f"{first} has fewer than ten positives of {', '.join(few)}: other sets decide."
+            lines += [told, ""] if few else []
+        lines += ["## Made from", ""]
         for row in self.data:
-            parts = [row.description, "informs only" if row.informs_only else "", row.licence]
-            told = "; ".join(part for part in parts if part)
-            lines.append(f"- {row.name}: {row.n_items} items" + (f"; {told}" if told else ""))
-        return lines
+            parts = [f"{row.n_items} items", row.description]
+            parts += ["informs only" if row.informs_only else "", row.licence]
+            lines += [f"- {row.name}: {'; '.join(filter(None, parts))}"]
+        for data in dict.fromkeys(row.data for row in self.figures):
+            lines += ["", f"## On {data}", "", _HEAD]
+            lines += [_lay_out(row) for row in self.figures if row.data == data]
+        return "\n".join([*lines, ""])
 
 
-_HEADINGS = (
+_HEAD = (
     "| question | positives | AUC (95%) | threshold | sensitivity | specificity | MCC "
-    "| Brier, of always the share | accuracy, of always the same | trust |"
+    "| Brier, of always the share | accuracy, of always the same | trust |\n"
+    "| --- | ---: | --- | ---: | ---: | ---: | ---: | --- | --- | --- |"
 )
 
 
-def _table(rows: list[QuestionFigures]) -> list[str]:
-    lines = [_HEADINGS, "| --- | ---: | --- | ---: | ---: | ---: | ---: | --- | --- | --- |"]
-    for row in rows:
-        interval = f"{_number(row.auc)} ({_number(row.auc_low)} to {_number(row.auc_high)})"
-        cells = [
-            f"`{row.question}`",
-            f"{row.n_positives} of {row.n_items}",
-            interval,
-            _number(row.threshold),
-            _number(row.sensitivity),
-            _number(row.specificity),
-            _number(row.mcc),
-            f"{row.brier:.3f}, {row.baseline_brier:.3f}",
-            f"{row.accuracy:.2f}, {row.baseline_accuracy:.2f}",
-            "yes" if row.trusted else f"no: {row.reason}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+def _lay_out(row: QuestionFigures) -> str:
+    def write(name: str) -> str:
+        value = getattr(row, name)
+        return "–" if math.isnan(value) else f"{value:.2f}"
 
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
+    cells = [
+        f"`{row.question}`",
+        f"{row.n_positives} of {row.n_items}",
+        f"{write('auc')} ({write('auc_low')} to {write('auc_high')})",
+        *map(write, ("threshold", "sensitivity", "specificity", "mcc")),
+        f"{row.brier:.3f}, {row.baseline_brier:.3f}",
+        f"{row.accuracy:.2f}, {row.baseline_accuracy:.2f}",
+        "yes" if row.trusted else f"no: {row.reason}",
+    ]
+    return f"| {' | '.join(cells)} |"

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import warnings
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from voirdire._messages import shorten
 from voirdire._validation import check_choice, check_count
-from voirdire.errors import InputError
-from voirdire.judging.local.calibrating import (
-    answer_held_out,
-    calibrate_held_out,
-    calibrate_questions,
-    choose_thresholds,
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.judging.local.card import FEW, JudgeCard, QuestionFigures, TrainingData
+from voirdire.judging.local.features import (
+    BLOCKS,
+    FEATURES_VERSION,
+    N_COLUMNS,
+    Features,
+    compute_ngrams,
+    describe_items,
 )
-from voirdire.judging.local.card import JudgeCard, TrainingData
-from voirdire.judging.local.features import FEATURES_VERSION, describe_many, is_chinese
-from voirdire.judging.local.figures import QuestionFigures, measure_question
-from voirdire.judging.local.grouping import group_items
-from voirdire.judging.local.judge import LocalJudge
+from voirdire.judging.local.judge import LocalJudge, calibrate, to_probabilities
 from voirdire.judging.local.languages import detect_language
-from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, score_held_out
-from voirdire.judging.local.weights import quantise
-from voirdire.stats import CalibrationMethod
+from voirdire.judging.local.tokens import read_texts
+from voirdire.judging.local.training import (
+    FEATURES,
+    TrainingSet,
+    choose_thresholds,
+    fit_calibrators,
+    fit_weights,
+)
+from voirdire.stats import CalibrationMethod, group_folds, measure_classification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,13 +46,9 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = [
-    "UNNAMED",
-    "describe_data",
-    "distill_judge",
-    "make_training_set",
-]
+__all__ = ["distill_judge", "group_items"]
 
+_UNNAMED = "the labelled items"
 _FEWEST_GROUPS_OF_NGRAM = 2
 _DIGITS = 4
 
@@ -131,118 +137,73 @@ def distill_judge(
     """
     check_choice("calibrator", calibrator, CalibrationMethod)
     n_folds = check_count("n_folds", n_folds, minimum=3)
-    training = make_training_set(
+    training = _make_training_set(
         items, labels, questions=questions, groups=groups, weights=weights, sources=sources,
         about=about,
     )  # fmt: skip
-    scores = score_held_out(training, n_folds=n_folds, seed=seed, progress=progress)
-    probabilities = calibrate_held_out(
-        scores, training, method=calibrator, n_folds=n_folds, seed=seed + 2
-    )
-    thresholds = dict(
-        zip(questions, choose_thresholds(probabilities, training).tolist(), strict=True)
-    )
-    answers = answer_held_out(probabilities, training, n_folds=n_folds, seed=seed + 2)
+    everything = np.ones(len(items), dtype=np.bool_)
+    folds = group_folds(training.groups, n_folds=n_folds, seed=seed)
+    scores = np.empty(training.targets.shape)
+    for fold in range(n_folds):
+        fitted = fit_weights(training, np.flatnonzero(folds != fold), seed=seed)
+        inside = np.flatnonzero(folds == fold)
+        features = training.features
+        scores[inside] = fitted.scores(
+            Features(ngrams=features.ngrams[inside], cues=features.cues[inside])
+        )
+        if progress is not None:
+            progress(fold + 1, n_folds)
+    # Probabilities and answers come from calibrators and thresholds without the group of the item.
+    folds = group_folds(training.groups, n_folds=n_folds, seed=seed + 2)
+    probabilities, answers = np.empty_like(scores), np.empty(scores.shape, dtype=np.bool_)
+    for inside in (folds == fold for fold in range(n_folds)):
+        calibrators = fit_calibrators(scores, training, ~inside, method=calibrator)
+        probabilities[inside] = calibrate(scores[inside], calibrators)
+    for inside in (folds == fold for fold in range(n_folds)):
+        answers[inside] = probabilities[inside] >= choose_thresholds(
+            probabilities, training, ~inside
+        )
+    cuts = choose_thresholds(probabilities, training, everything).tolist()
+    thresholds = dict(zip(questions, cuts, strict=True))
+    languages = Counter(detect_language(item.response) for item in items)
+    libraries = {each: version(each) for each in ("voirdire", "numpy", "scipy", "scikit-learn")}
     card = JudgeCard(
         name=name,
         questions=tuple(questions),
         rubric_name=rubric_name,
-        languages=_languages(items),
-        data=describe_data(items, training, about),
-        figures=_figures(probabilities, answers, scores, training=training, thresholds=thresholds),
+        languages=tuple(sorted(each for each, n in languages.items() if n >= len(items) / 20)),
+        data=_describe_data(items, training, about),
+        figures=_measure(probabilities, answers, scores, training=training, thresholds=thresholds),
         features=dict.fromkeys(questions, FEATURES),
-        settings=_settings(calibrator=calibrator, n_folds=n_folds, seed=seed),
+        settings={
+            "calibrator": calibrator,
+            "n_folds": n_folds,
+            "seed": seed,
+            "features_version": FEATURES_VERSION,
+            "versions": libraries,
+        },
     )
+    # Of n-grams in items of one group alone no weight is stored.
+    group_of = sparse.csr_matrix(
+        (np.ones(len(items), dtype=np.float32), (training.groups, np.arange(len(items))))
+    )
+    n_groups = np.bincount((group_of @ training.features.ngrams).indices, minlength=N_COLUMNS)
+    fitted = fit_weights(training, np.arange(len(items)), seed=seed)
     return LocalJudge(
         name=name,
         questions=tuple(questions),
         card=card,
-        weights=quantise(
-            fit_weights(training, np.arange(training.n_items), seed=seed),
-            kept=_count_groups(training) >= _FEWEST_GROUPS_OF_NGRAM,
-        ),
-        calibrators=calibrate_questions(scores, training, method=calibrator),
+        weights=fitted.quantise(n_groups >= _FEWEST_GROUPS_OF_NGRAM),
+        calibrators=fit_calibrators(scores, training, everything, method=calibrator),
         thresholds=thresholds,
         question_texts=question_texts or {},
     )
 
 
-def _count_groups(training: TrainingSet) -> NDArray[np.intp]:
-    """Count the groups in which each n-gram occurs."""
-    n_items, n_groups = training.n_items, int(training.groups.max()) + 1
-    one = np.ones(n_items, dtype=np.float32)
-    groups = sparse.csr_matrix((one, (training.groups, np.arange(n_items))), (n_groups, n_items))
-    found = groups @ training.features.ngrams
-    return np.bincount(found.indices, minlength=found.shape[1])
+# Training data ------------------------------------------------------------------------------------
 
 
-def _figures(
-    probabilities: NDArray[np.float64],
-    answers: NDArray[np.bool_],
-    scores: NDArray[np.float64],
-    *,
-    training: TrainingSet,
-    thresholds: Mapping[str, float],
-) -> tuple[QuestionFigures, ...]:
-    """Compute figures per question: on the deciding set, then on every set."""
-    truths = training.truths()
-    names = list(dict.fromkeys(training.sets.tolist()))
-    by_question = []
-    for column, (question, threshold) in enumerate(thresholds.items()):
-        rows = []
-        for data in names:
-            used = (training.sets == data) & np.isfinite(training.targets[:, column])
-            if used.any():
-                measured = measure_question(
-                    probabilities[used, column],
-                    truths[used, column],
-                    said=answers[used, column],
-                    scores=scores[used, column],
-                    question=question,
-                    data=data,
-                    threshold=threshold,
-                )
-                rows.append(_round_figures(measured))
-        by_question.append(_deciding_first(rows))
-    places = range(max(map(len, by_question)))
-    return tuple(rows[place] for place in places for rows in by_question if place < len(rows))
-
-
-def _deciding_first(rows: list[QuestionFigures]) -> list[QuestionFigures]:
-    """Put the first set with enough of both answers first, or the one with the most positives."""
-    enough = [row for row in rows if row.enough]
-    deciding = enough[0] if enough else max(rows, key=lambda row: row.n_positives)
-    return [deciding, *(row for row in rows if row is not deciding)]
-
-
-def _round_figures(figures: QuestionFigures) -> QuestionFigures:
-    values = figures.to_dict()
-    for name, value in values.items():
-        if isinstance(value, float):
-            values[name] = round(value, _DIGITS)
-    return QuestionFigures.from_dict(values)
-
-
-def _languages(items: Sequence[Item]) -> tuple[str, ...]:
-    """Return the languages of at least one response in twenty."""
-    found = Counter(detect_language(item.response) for item in items)
-    return tuple(sorted(name for name, n in found.items() if n >= len(items) / 20))
-
-
-def _settings(**given: Any) -> dict[str, Any]:
-    from importlib.metadata import version
-
-    libraries = {name: version(name) for name in ("voirdire", "numpy", "scipy", "scikit-learn")}
-    return {**given, "features_version": FEATURES_VERSION, "versions": libraries}
-
-
-# Training data
-# -------------------------------------------------------------------------------------
-
-UNNAMED = "the labelled items"
-
-
-def make_training_set(
+def _make_training_set(
     items: Sequence[Item],
     labels: ArrayLike,
     *,
@@ -253,63 +214,7 @@ def make_training_set(
     about: Sequence[TrainingData],
 ) -> TrainingSet:
     """Check items, labels and weights, and describe the items; see `distill_judge`."""
-    n_items = len(items)
-    targets = _targets(labels, (n_items, len(questions)))
-    _check_questions(questions, targets)
-    named = [UNNAMED] * n_items if sources is None else [str(name) for name in sources]
-    for name, given in (("sources", named), ("groups", groups)):
-        if given is not None and len(given) != n_items:
-            msg = f"`{name}` must have one entry per item, got {len(given)} for {n_items}."
-            raise InputError(f"{msg} Align them by item.")
-    features = describe_many(items)
-    informing = {row.name for row in about if row.informs_only}
-    silent = {row.name for row in about if not row.calibrates}
-    return TrainingSet(
-        features=features,
-        targets=targets,
-        weights=_weights(weights, n_items),
-        groups=group_items(items, groups),
-        chinese=is_chinese(features),
-        home=np.array([name not in informing for name in named], dtype=np.bool_),
-        sets=np.array(named),
-        calibrates=np.array([name not in silent for name in named], dtype=np.bool_),
-    )
-
-
-def describe_data(
-    items: Sequence[Item], training: TrainingSet, about: Sequence[TrainingData]
-) -> tuple[TrainingData, ...]:
-    """Count and hash the items and labels of every source, in order of appearance.
-
-    Parameters
-    ----------
-    items : sequence of Item
-        The items.
-    training : TrainingSet
-        The same with labels.
-    about : sequence of TrainingData
-        What is known of some sources.
-
-    Returns
-    -------
-    tuple of TrainingData
-        One per source.
-    """
-    known = {row.name: row for row in about}
-    result = []
-    for name in dict.fromkeys(training.sets.tolist()):
-        rows = np.flatnonzero(training.sets == name)
-        digest = hashlib.sha256()
-        for row in rows.tolist():
-            digest.update(items[row].content_hash())
-            digest.update(np.round(training.targets[row], 6).astype("<f8").tobytes())
-        told = known.get(name, TrainingData(name=name, n_items=0))
-        told = replace(told, n_items=len(rows), content_hash=f"sha256:{digest.hexdigest()}")
-        result.append(told)
-    return tuple(result)
-
-
-def _targets(labels: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
+    n_items, shape = len(items), (len(items), len(questions))
     try:
         targets = np.asarray(labels, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -322,10 +227,6 @@ def _targets(labels: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
     if wrong.any():
         msg = f"`labels` must be in [0, 1] or nan, got {float(targets[wrong][0])!r}."
         raise InputError(f"{msg} Write true as 1 and false as 0.")
-    return targets
-
-
-def _check_questions(questions: Sequence[str], targets: NDArray[np.float64]) -> None:
     if len(set(questions)) < len(questions):
         msg = "`questions` must be unique, got one twice. Name each column once."
         raise InputError(msg)
@@ -334,13 +235,192 @@ def _check_questions(questions: Sequence[str], targets: NDArray[np.float64]) -> 
         lacking = shorten(questions[int(empty[0])])
         msg = f"`labels` must have a label for every question, got none for {lacking!r}."
         raise InputError(f"{msg} Leave the question out.")
-
-
-def _weights(weights: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
-    if weights is None:
-        return np.ones(n_items)
-    found = np.asarray(weights, dtype=np.float64)
-    if found.shape != (n_items,) or not (np.isfinite(found) & (found > 0)).all():
+    for name, entries in (("sources", sources), ("groups", groups)):
+        if entries is not None and len(entries) != n_items:
+            msg = f"`{name}` must have one entry per item, got {len(entries)} for {n_items}."
+            raise InputError(f"{msg} Align them by item.")
+    item_weights = np.ones(n_items) if weights is None else np.asarray(weights, dtype=np.float64)
+    if item_weights.shape != (n_items,) or not ((item_weights > 0) & (item_weights < np.inf)).all():
         msg = f"`weights` must be {n_items} finite numbers above 0, one per item."
         raise InputError(f"{msg} Leave out items without weight.")
-    return found
+    batches = list(describe_items(items))
+    sets = np.array([_UNNAMED] * n_items if sources is None else [str(name) for name in sources])
+    return TrainingSet(
+        features=Features(
+            ngrams=sparse.vstack([batch.ngrams for batch in batches], format="csr"),
+            cues=np.concatenate([batch.cues for batch in batches]),
+        ),
+        targets=targets,
+        weights=item_weights,
+        groups=group_items(items, groups),
+        sets=sets,
+        home=~np.isin(sets, [row.name for row in about if row.informs_only]),
+        calibrates=~np.isin(sets, [row.name for row in about if not row.calibrates]),
+    )
+
+
+def _describe_data(
+    items: Sequence[Item], training: TrainingSet, about: Sequence[TrainingData]
+) -> tuple[TrainingData, ...]:
+    """Count and hash the items and labels of every source, in order of appearance."""
+    described = {row.name: row for row in about}
+    result = []
+    for name in dict.fromkeys(training.sets.tolist()):
+        rows = np.flatnonzero(training.sets == name).tolist()
+        digest = hashlib.sha256()
+        for row in rows:
+            digest.update(items[row].content_hash())
+            digest.update(np.round(training.targets[row], 6).astype("<f8").tobytes())
+        data = described.get(name, TrainingData(name=name, n_items=0))
+        content_hash = f"sha256:{digest.hexdigest()}"
+        result.append(replace(data, n_items=len(rows), content_hash=content_hash))
+    return tuple(result)
+
+
+# Groups -------------------------------------------------------------------------------------------
+
+_ALIKE = 0.4
+_FEW_GRAMS = 24
+_BATCH = 64
+_MOST_PROMPTS = 20_000
+
+
+def group_items(items: Sequence[Item], groups: Sequence[object] | None = None) -> NDArray[np.intp]:
+    """Join items of one group, of one prompt, and of prompts that are nearly the same.
+
+    Two prompts are nearly the same when two fifths of the shorter one's runs of one to three words
+    (of one to three CJK characters) stand in the other as well.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        The prompt is compared by its last message of the user, and whole.
+    groups : sequence of hashable, optional
+        One per item; the items' own `cluster` or `group` otherwise. None is a group of its own.
+
+    Returns
+    -------
+    ndarray of int, shape (n_items,)
+        Codes from 0.
+
+    Notes
+    -----
+    Beyond 20,000 distinct prompts only equal ones are joined.
+    """
+    names = [item.cluster or item.group for item in items] if groups is None else groups
+    nodes: dict[tuple[str, object], int] = {}  # behind those of the items: groups and prompts
+    pairs = []
+    for index, (item, name) in enumerate(zip(items, names, strict=True)):
+        texts = [message.content for message in item.prompt if message.role == "user"]
+        prompt = texts[-1].strip() if texts else ""
+        keys = [("group", name)] if name is not None else []
+        keys += [("prompt", prompt)] if prompt else []
+        pairs += [(index, nodes.setdefault(key, len(items) + len(nodes))) for key in keys]
+    prompts = {str(text): node for (kind, text), node in nodes.items() if kind == "prompt"}
+    if 2 <= len(prompts) <= _MOST_PROMPTS:
+        pairs += _find_similar_prompts(prompts)
+    size = len(items) + len(nodes)
+    left, right = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    graph = sparse.coo_matrix((np.ones(len(pairs)), (left, right)), shape=(size, size))
+    component = connected_components(graph, directed=False)[1][: len(items)]
+    return np.unique(component, return_inverse=True)[1]
+
+
+def _find_similar_prompts(prompts: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Return pairs of the numbers of prompts that are nearly the same."""
+    texts, numbers = list(prompts), np.array(list(prompts.values()))
+    batches = [read_texts(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
+    words = BLOCKS["words_3"].stop
+    grams = sparse.vstack([compute_ngrams(batch)[:, :words] for batch in batches], format="csr")
+    grams.data[:] = 1
+    counts = np.asarray(grams.sum(axis=1)).ravel()
+    common = sparse.triu(grams @ grams.T, k=1).tocoo()
+    shorter = np.minimum(counts[common.row], counts[common.col])
+    near = (common.data > _ALIKE * shorter) & (shorter >= _FEW_GRAMS)
+    ends = (numbers[common.row[near]].tolist(), numbers[common.col[near]].tolist())
+    return list(zip(*ends, strict=True))
+
+
+# Figures ------------------------------------------------------------------------------------------
+
+_LEAST_AREA = 0.7
+_LEAST_MCC = 0.3
+
+
+def _measure(
+    probabilities: NDArray[np.float64],
+    answers: NDArray[np.bool_],
+    scores: NDArray[np.float64],
+    *,
+    training: TrainingSet,
+    thresholds: Mapping[str, float],
+) -> tuple[QuestionFigures, ...]:
+    """Compute figures per question: on the deciding set, then on every set.
+
+    The area under the ROC curve is of scores before calibration, since calibrators that differ
+    between folds would distort it.
+    """
+    by_question = []
+    for column, (question, threshold) in enumerate(thresholds.items()):
+        rows = []
+        for data in dict.fromkeys(training.sets.tolist()):
+            used = (training.sets == data) & np.isfinite(training.targets[:, column])
+            if not used.any():
+                continue
+            truths, said = training.truths()[used, column], answers[used, column]
+            n, n_true = len(truths), int(truths.sum())
+            share = n_true / n
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DegenerateDataWarning)
+                measured = measure_classification(
+                    said.astype(np.int64),
+                    truths.astype(np.int64),
+                    probabilities=to_probabilities(scores[used, column]),
+                ).figures
+            area, mcc = measured["auc"], measured["mcc"].estimate
+            if math.isnan(mcc) and 0 < n_true < n:
+                mcc = 0.0  # the judge's answers are constant
+            reason = _find_fault(n_true, n - n_true, low=area.low, mcc=mcc)
+            rows.append(
+                QuestionFigures(
+                    question=question,
+                    data=data,
+                    n_items=n,
+                    n_positives=n_true,
+                    sensitivity=_round(measured["sensitivity"].estimate),
+                    specificity=_round(measured["specificity"].estimate),
+                    mcc=_round(mcc),
+                    auc=_round(area.estimate),
+                    auc_low=_round(area.low),
+                    auc_high=_round(area.high),
+                    brier=_round(float(np.mean((probabilities[used, column] - truths) ** 2))),
+                    accuracy=_round(float((said == truths).mean())),
+                    baseline_brier=_round(share * (1 - share)),
+                    baseline_accuracy=_round(max(share, 1 - share)),
+                    trusted=not reason,
+                    reason=reason,
+                    threshold=_round(threshold),
+                )
+            )
+        # The first set with enough of both answers decides, or the one with the most positives.
+        enough = [row for row in rows if row.enough]
+        deciding = enough[0] if enough else max(rows, key=lambda row: row.n_positives)
+        by_question.append([deciding, *(row for row in rows if row is not deciding)])
+    return tuple(row for rank in zip_longest(*by_question) for row in rank if row is not None)
+
+
+def _round(value: float) -> float:
+    return math.nan if math.isnan(value) else round(value, _DIGITS)
+
+
+def _find_fault(n_true: int, n_false: int, *, low: float, mcc: float) -> str:
+    """Return why figures are no evidence that the judge is useful; empty where they are."""
+    if n_true < FEW:
+        return f"only {n_true} positives"
+    if n_false < FEW:
+        return f"only {n_false} negatives"
+    if not low >= _LEAST_AREA:
+        return f"the AUC may be as low as {low:.2f}"
+    if not mcc >= _LEAST_MCC:
+        return f"the Matthews correlation is {mcc:.2f}"
+    return ""

@@ -51,7 +51,6 @@ __all__ = [
 ]
 
 _MOST_NOTES = 20
-_MOST_BIASES = 6
 
 
 # Figures and notes --------------------------------------------------------------------------------
@@ -532,7 +531,7 @@ def _probe_notes(report: ProbeReport) -> Iterator[Said]:
 
 def _beside_probes(report: ProbeReport) -> Iterator[Part]:
     """Yield the other biases, and what was asked beside probes, each where there is any."""
-    if others := report.found[1:_MOST_BIASES]:
+    if others := report.found[1:]:
         blocks = tuple(Words((_bias(row),)) for row in others)
         yield Part(name="probes.others", blocks=blocks, is_open=True)
     if report.probes:

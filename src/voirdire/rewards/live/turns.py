@@ -12,6 +12,7 @@ from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
 from voirdire.judging.live import LiveVerdicts
 from voirdire.records import Item, Verdicts
+from voirdire.records.reasoning import closes_unopened_thoughts, find_answer
 from voirdire.rewards.scores import Scores, read_given_base
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
 
 _NO_TEXT = "the response or its prompt is neither text nor messages"
 _NO_NAME = "the behavior is no text"
+_UNFINISHED = "the response ends inside its thoughts"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,15 +75,20 @@ def make_turn_items(
 
     A turn that cannot be read becomes an empty item, and its reason is returned too. `behavior` is
     for turns without one.
+
+    Where two turns or a quarter of them end thoughts that they did not begin, the chat template
+    begins them, and a turn that ends none is cut off inside its thoughts.
     """
     items: list[Item] = []
     reasons: dict[str, str] = {}
+    cut_off = _find_cut_off(turns) if judged == "final_answer" else ()
     for place, turn in enumerate(turns):
         name = str(place)
         own: Any = behavior if _is_none(turn.behavior) else turn.behavior
         group = None if _is_none(turn.group) else str(turn.group)
         if own is not None and not isinstance(own, str):
             own, reasons[name] = None, _NO_NAME
+        item = None
         try:
             item = turn_item(
                 name,
@@ -93,9 +100,26 @@ def make_turn_items(
             )
         except InputError:
             reasons.setdefault(name, _NO_TEXT)
+        if item is None or place in cut_off:
+            reasons.setdefault(name, _UNFINISHED)
             item = Item(id=name, response="", behavior=own, group=group)
         items.append(item)
     return items, reasons
+
+
+def _find_cut_off(turns: Sequence[Turn]) -> set[int]:
+    """Find turns that end inside thoughts which began in the prompt, as the others show."""
+    texts: dict[int, str] = {}
+    for place, turn in enumerate(turns):
+        said = turn.response
+        if isinstance(said, list) and said and isinstance(said[-1], dict):
+            said = said[-1].get("content")
+        if isinstance(said, str):
+            texts[place] = said
+    n_closing = sum(map(closes_unopened_thoughts, texts.values()))
+    if n_closing < 2 and 4 * n_closing < max(len(turns), 1):
+        return set()
+    return {place for place, text in texts.items() if find_answer(text) == 0}
 
 
 def read_turn_bases(

@@ -14,13 +14,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from voirdire.documents import document_from_text, hash_content
-from voirdire.io.messages import strip_reasoning
 from voirdire.judging.caller import Caller
 from voirdire.judging.calls import Call
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes
+from voirdire.records.reasoning import strip_reasoning
 from voirdire.rewards.synthesis.plan import Draft
 from voirdire.rewards.synthesis.recipes import make_seed
 
@@ -126,8 +126,8 @@ def _make_call(assignment: Assignment, plan: SynthesisPlan) -> Call[Draft]:
 def _read_draft(reply: Reply) -> Draft:
     """Read a draft from a reply; a fault of the reply becomes the reason of the draft."""
     answer = strip_reasoning(_SURROGATES.sub("\ufffd", reply.text))
-    text = answer.text.strip()
-    if reply.finish_reason == "length" or answer.is_unfinished:
+    text = (answer or "").strip()
+    if reply.finish_reason == "length" or answer is None:
         return Draft(response=text, reason="cut off: the reply ended at its most tokens")
     return Draft(response=text, reason=None if text else "empty reply")
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from voirdire.judging.local.cues import cue_phrases
+from voirdire.judging.local.features import cue_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

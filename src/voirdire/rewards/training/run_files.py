@@ -164,7 +164,7 @@ def read_document(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         msg = (
             f"`run` must be the folder of a training run, got {str(folder)!r}, which holds no "
-            f"{RUN_FILE}. Train with `record=` to get one."
+            f"{RUN_FILE}. Name what was given to its reward as record."
         )
         raise InputError(msg) from None
     except OSError as error:

@@ -84,7 +84,7 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     if not path.is_dir():
         what = "is a file" if path.exists() else "does not exist"
         msg = f"`run` must be the folder of a training run, got {str(folder)!r}, which {what}."
-        raise InputError(f"{msg} Name what was given as `record=`.")
+        raise InputError(f"{msg} Name what was given to its reward as record.")
     document = read_document(path)
     try:
         layout, about = read_layout(document), describe_run(document)
