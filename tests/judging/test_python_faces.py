@@ -133,7 +133,11 @@ def test_a_cancelled_judging_keeps_what_was_in_flight(tmp_path):
         judging = asyncio.create_task(
             voirdire.ajudge(items_of(50), judge=judge, rubric=RUBRIC, store=store)
         )
-        await until(lambda: model.n_inside == 3)
+        await until(lambda: model.n_inside == 1)
+        model.gate.set()  # the first call goes alone
+        await until(lambda: script.n_calls == 1)
+        model.gate.clear()
+        await until(lambda: model.n_inside == 4)
         judging.cancel()
         await asyncio.sleep(0)
         model.gate.set()
@@ -146,8 +150,8 @@ def test_a_cancelled_judging_keeps_what_was_in_flight(tmp_path):
     judge = LlmJudge(model=again.model, probability="stated")
     judged_again = voirdire.judge(items_of(50), judge=judge, rubric=RUBRIC, store=store)
 
-    assert n_paid == 3
-    assert again.n_calls == 47
+    assert n_paid == 4
+    assert again.n_calls == 46
     assert not np.isnan(judged_again.probabilities).any()
 
 

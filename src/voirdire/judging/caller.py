@@ -66,7 +66,7 @@ _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5
 """How many times `max_retries` rate limits are tolerated while the server answers other calls."""
 
-_STALE_S = 1.0
+_STALE_S = 0.1
 """After a longer wait a call is looked up again: another run may have made it."""
 
 
@@ -208,6 +208,7 @@ class Caller:
         self._n_trips = self._n_unreached = self._n_nothing = self._n_in_a_row = 0
         self._n_account_errors = 0
         self._waited_s = 0.0
+        self._last = ""  # why a live judge was out of order the last time
         self._checked: asyncio.Event | None = None
         # a call that waits for its retry keeps its place; of a live judge it leaves it to others
         self._under_way = asyncio.Semaphore(self._limits.concurrency * (1 if live is None else 2))
@@ -275,7 +276,7 @@ class Caller:
         first, *others = calls
         tries = _Attempts(n_samples=len(calls) if self._gives_samples else 1)
         outcomes = [await self.answer(first, (), on_send, tries=tries)]
-        if tries.failure is not None and not tries.others:
+        if tries.failure is not None and tries.n_samples > 1:
             for call in others:
                 await self._keep(call, 0, tries.failure)
             return outcomes * len(calls)
@@ -322,6 +323,8 @@ class Caller:
                 else:
                     tries.n_errors += 1
                 pause_s = self._handle_error(error, n_trips)
+                if self._breaker.reason is not None:
+                    raise OutOfOrderError(self._breaker.reason) from None
                 if self._may_pass(error, tries):
                     if self._is_checking and tries.n_errors == 2 and error.status == 500:
                         await self._try_plainly(call, error, on_send)
@@ -333,6 +336,9 @@ class Caller:
                 reply = await self._keep(call, tries.n_kept, reply)  # stored before it is used
                 tries.n_kept += 1
                 outcome = self._read(call, reply, tries, n_trips)
+                if self._breaker.reason is not None:
+                    self._breaker.mend()
+                    _log.warning("the judge works again")
         return outcome
 
     async def _ask(self, call: Call[T], tries: _Attempts, on_send: Callable[[], None]) -> Reply:
@@ -484,8 +490,9 @@ class Caller:
         except Exception as error:
             if self._live is None:
                 raise
-            self._trip(error, "the store accepts nothing")
-            raise OutOfOrderError(str(self._breaker.reason)) from error
+            if not self._breaker.is_open(asyncio.get_running_loop().time()):
+                self._trip(error, "the store accepts nothing")
+            raise OutOfOrderError(self._last) from error
         return result if blob[:1] == b"\x04" or result.text.isascii() else decode_attempt(blob)
 
     # What a run of calls learns ------------------------------------------------------------------
@@ -500,9 +507,6 @@ class Caller:
                 counts.prompt_tokens += reply.usage.prompt_tokens
                 counts.completion_tokens += reply.usage.completion_tokens
                 counts.cached_tokens += reply.usage.cached_tokens
-        if self._breaker.reason is not None:
-            self._breaker.mend()
-            _log.warning("the judge works again")
 
     @property
     def _is_checking(self) -> bool:
@@ -633,7 +637,7 @@ class Caller:
         if self._live is not None:
             if n_trips == self._n_trips:  # else it was sent before the last pause
                 self._trip(error)
-            raise OutOfOrderError(str(self._breaker.reason))
+            raise OutOfOrderError(self._last)
         self.error = self.error or error
         self.pace.stop(StoppedError(f"The run ended: {error}"))
         raise error
@@ -648,7 +652,7 @@ class Caller:
     def _trip(self, error: Exception, what: str | None = None) -> None:
         """Begin no calls for a while."""
         self._n_trips += 1
-        why = f"the judge is out of order: {what or type(error).__name__}"
+        why = self._last = f"the judge is out of order: {what or type(error).__name__}"
         asked_s = min(getattr(error, "retry_after_s", None) or 0.0, LONGEST_WAIT_S)
         now = asyncio.get_running_loop().time()
         self._breaker.trip(why, now=now, at_least_s=asked_s)

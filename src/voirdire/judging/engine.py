@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import random
 import threading
 import traceback
 from abc import ABC, abstractmethod
@@ -133,6 +134,11 @@ class Engine(ABC):
         """Counts of the calls; None where the judge makes none."""
         return None
 
+    @property
+    def n_done(self) -> int:
+        """Items that have a verdict, those of unfinished batches too."""
+        return self.n_answered
+
     def _note(self, item: Item, verdict: ItemVerdict) -> None:
         self.n_answered += 1
         self.n_failures += bool(verdict.failures)
@@ -140,44 +146,136 @@ class Engine(ABC):
             self.on_verdict(item, verdict)
 
 
-# Language models --------------------------------------------------------------------------------
-
-
 class _Pending:
     """An item that callers wait for; equal items share it."""
 
-    __slots__ = ("future", "is_sent", "item", "key", "n_waiting", "task")
+    __slots__ = ("future", "is_begun", "item", "key", "n_waiting", "task", "until")
 
     def __init__(self, key: bytes, item: Item) -> None:
         self.key, self.item = key, item
         self.future: asyncio.Future[ItemVerdict] = asyncio.get_running_loop().create_future()
         self.task: asyncio.Task[None] | None = None
-        self.n_waiting = 0
-        self.is_sent = False
+        self.n_waiting, self.until = 0, 0.0
+        self.is_begun = False
 
-    def note_sent(self) -> None:
+    def note_begun(self) -> None:
         """Note that a call about it is made: from now on it is finished, whoever waits."""
-        self.is_sent = True
+        self.is_begun = True
 
 
-class ModelEngine(Engine):
+class _SharingEngine(Engine):
+    """Asks one judge; a dict leads from an item to who waits for it, so that equal items share."""
+
+    def __init__(self, n_questions: int, *, live: LiveSettings | None) -> None:
+        super().__init__()
+        self._n_questions, self._live = n_questions, live
+        self._in_flight: dict[bytes, _Pending] = {}
+
+    @property
+    def error(self) -> Exception | None:
+        """What ended the run."""
+        return None
+
+    @abstractmethod
+    def _key(self, item: Item) -> bytes:
+        """Name an item; equal ones have one name."""
+
+    @abstractmethod
+    def _begin(self, new: list[_Pending]) -> None:
+        """Begin to answer items; each is settled, or fails, later."""
+
+    async def ask(
+        self, items: Sequence[Item], *, deadline_s: float | None = None
+    ) -> list[ItemVerdict]:
+        """Answer items in their order; after `deadline_s` seconds late ones get a failure."""
+        waiting: list[_Pending] = []
+        new: list[_Pending] = []
+        until = math.inf if deadline_s is None else _now() + deadline_s
+        for item in items:
+            key = self._key(item)
+            pending = self._in_flight.get(key)
+            if pending is None:
+                pending = self._in_flight[key] = _Pending(key, item)
+                new.append(pending)
+            pending.n_waiting += 1
+            pending.until = max(pending.until, until)
+            waiting.append(pending)
+        if new:
+            self._begin(new)
+        try:
+            futures = [pending.future for pending in waiting if not pending.future.done()]
+            if futures:
+                ends = asyncio.FIRST_EXCEPTION if self._live is None else asyncio.ALL_COMPLETED
+                await asyncio.wait(futures, timeout=deadline_s, return_when=ends)
+            for pending in waiting:
+                if pending.future.done() and (error := pending.future.exception()) is not None:
+                    raise self.error or error
+        finally:
+            for pending in waiting:
+                pending.n_waiting -= 1
+                if not (pending.n_waiting or pending.is_begun or pending.future.done()):
+                    self._drop(pending, LATE)
+        late = failed_verdict(self._n_questions, LATE)
+        return [row.future.result() if row.future.done() else late for row in waiting]
+
+    def _settle(self, pending: _Pending, verdict: ItemVerdict) -> None:
+        self._forget(pending)
+        if not pending.future.done():
+            self._note(pending.item, verdict)
+            pending.future.set_result(verdict)
+
+    def _fail(self, pending: _Pending, error: BaseException) -> None:
+        """Give an item the error: raised in a run, a reason of a failure in a live judge."""
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            self._settle(pending, failed_verdict(self._n_questions, CLOSED))
+        elif self._live is not None:
+            why = str(error)
+            if not isinstance(error, OutOfOrderError):
+                log_bug(error)
+                why = f"the judge raised {type(error).__name__}"
+            self._settle(pending, failed_verdict(self._n_questions, why))
+        else:
+            if not isinstance(error, Exception):
+                cause = error
+                error = RuntimeError(f"a judge must not raise {type(cause).__name__} in a run")
+                error.__cause__ = cause
+            self._forget(pending)
+            if not pending.future.done():
+                pending.future.set_exception(error)
+                pending.future.exception()  # nobody may wait for it
+
+    def _drop(self, pending: _Pending, why: str) -> None:
+        """Give up an item that was not begun."""
+        self._forget(pending)
+        if pending.task is not None:
+            pending.task.cancel()
+        if not pending.future.done():
+            pending.future.set_result(failed_verdict(self._n_questions, why))
+
+    def _forget(self, pending: _Pending) -> None:
+        if self._in_flight.get(pending.key) is pending:
+            del self._in_flight[pending.key]
+
+
+# Language models --------------------------------------------------------------------------------
+
+
+class ModelEngine(_SharingEngine):
     """Asks a language model: looks up, calls, stores, reads, combines.
 
-    An item has one task, and a dict leads from its hash to it, so that equal items share calls.
+    Every item has a task; items that equal each other share it.
     """
 
     def __init__(
         self, bound: BoundJudge, replies: StoredReplies, *, live: LiveSettings | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(len(bound.rubric.questions), live=live)
         self.bound = bound
         self.caller = Caller(bound.judge, retry_failures=replies.retry_failures, live=live)
         _ = bound.calls  # raises where the judge cannot be asked
-        self._replies, self._live = replies, live
-        self._in_flight: dict[bytes, _Pending] = {}
+        self._replies = replies
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = CircuitBreaker(1.0 if live is None else live.rest_s)
-        self._n_questions = len(bound.rubric.questions)
 
     @property
     def state(self) -> LiveState:
@@ -201,44 +299,25 @@ class ModelEngine(Engine):
         fingerprint, description = self.bound.reply_fingerprint, self.bound.described
         await self.caller.start(self._replies, fingerprint=fingerprint, description=description)
 
-    async def ask(
-        self, items: Sequence[Item], *, deadline_s: float | None = None
-    ) -> list[ItemVerdict]:
-        """Answer items in their order; after `deadline_s` seconds late ones get a failure."""
-        waiting: list[_Pending] = []
-        new: list[_Pending] = []
-        for item in items:
-            key = hash_item(item)
-            pending = self._in_flight.get(key)
-            if pending is None:
-                pending = self._in_flight[key] = _Pending(key, item)
-                new.append(pending)
-            pending.n_waiting += 1
-            waiting.append(pending)
-        if new:
-            self._begin(self._judge_all(new))
-        try:
-            futures = [pending.future for pending in waiting if not pending.future.done()]
-            if futures:
-                done, _ = await asyncio.wait(
-                    futures,
-                    timeout=deadline_s,
-                    return_when=asyncio.FIRST_EXCEPTION if self._live is None else "ALL_COMPLETED",
-                )
-                if self._live is None and any(future.exception() for future in done):
-                    raise self.caller.error or next(filter(None, (f.exception() for f in done)))
-        finally:
-            for pending in waiting:
-                pending.n_waiting -= 1
-                if not (pending.n_waiting or pending.is_sent or pending.future.done()):
-                    self._drop(pending)
-        return [self._verdict_of(pending.future) for pending in waiting]
+    @property
+    def error(self) -> Exception | None:
+        """What ended the run."""
+        return self.caller.error
+
+    def _key(self, item: Item) -> bytes:
+        return hash_item(item)
+
+    def _begin(self, new: list[_Pending]) -> None:
+        if self._live is None and self.caller.store is not None:
+            # two runs over the same items then seldom make the same call at the same time
+            random.shuffle(new)
+        self._start_task(self._judge_all(new))
 
     async def close(self, *, drain_s: float | None = None) -> None:
         """Let the calls that are sent finish and be stored; cancel the others."""
         self.stop()
         for pending in list(self._in_flight.values()):
-            if not pending.is_sent:
+            if not pending.is_begun:
                 self._drop(pending, CLOSED)
         try:
             if self._tasks:
@@ -275,7 +354,7 @@ class ModelEngine(Engine):
                 if pending.future.done():  # nobody waits for it any more
                     window.release()
                     continue
-                pending.task = self._begin(self._judge(pending, stored.get(pending.key, {})))
+                pending.task = self._start_task(self._judge(pending, stored.get(pending.key, {})))
                 pending.task.add_done_callback(lambda _: window.release())
 
     def _answer_from(
@@ -292,8 +371,17 @@ class ModelEngine(Engine):
             if outcome is None:
                 return False
             outcomes.append(outcome)
-        self._settle(pending, combine_outcomes(outcomes, self.bound))
+        self._settle(pending, self._combine(outcomes))
         return True
+
+    def _combine(self, outcomes: Sequence[Any]) -> ItemVerdict:
+        verdict = combine_outcomes(outcomes, self.bound)
+        if self._live is None or not verdict.failures:
+            return verdict
+        # the kind of a failure without its text, which may quote the item
+        kinds = ((k, why.reason.partition(":")[0]) for k, why in verdict.failures)
+        failures = tuple((k, Failure(reason=kind)) for k, kind in kinds)
+        return msgspec.structs.replace(verdict, failures=failures)
 
     async def _judge(self, pending: _Pending, stored: Mapping[str, Sequence[bytes]]) -> None:
         """Make the calls about an item, and combine their outcomes."""
@@ -310,10 +398,10 @@ class ModelEngine(Engine):
         async def make(group: Sequence[tuple[int, Any]]) -> None:
             places, calls = zip(*group, strict=True)
             if len(calls) > 1:
-                found = await caller.answer_together(calls, pending.note_sent)
+                found = await caller.answer_together(calls, pending.note_begun)
             else:
                 blobs = stored.get(calls[0].name, ())
-                found = [await caller.answer(calls[0], blobs, pending.note_sent)]
+                found = [await caller.answer(calls[0], blobs, pending.note_begun)]
             for place, outcome in zip(places, found, strict=True):
                 outcomes[place] = outcome
 
@@ -325,7 +413,7 @@ class ModelEngine(Engine):
                 others = [first, *others]
             if others:
                 await asyncio.gather(*map(make, others))
-            verdict = combine_outcomes(outcomes, self.bound)
+            verdict = self._combine(outcomes)
         except BaseException as error:  # its callers get it
             self._fail(pending, error)
             if isinstance(error, asyncio.CancelledError):
@@ -353,66 +441,11 @@ class ModelEngine(Engine):
         self._reading.mend()
         return stored
 
-    # Verdicts ------------------------------------------------------------------------------------
-
-    def _begin(self, work: Any) -> asyncio.Task[None]:
+    def _start_task(self, work: Any) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    def _settle(self, pending: _Pending, verdict: ItemVerdict) -> None:
-        self._forget(pending)
-        if not pending.future.done():
-            if self._live is not None and verdict.failures:
-                # the kind of a failure without its text, which may quote the item
-                kinds = ((k, why.reason.partition(":")[0]) for k, why in verdict.failures)
-                failures = tuple((k, Failure(reason=kind)) for k, kind in kinds)
-                verdict = msgspec.structs.replace(verdict, failures=failures)
-            self._note(pending.item, verdict)
-            pending.future.set_result(verdict)
-
-    def _fail(self, pending: _Pending, error: BaseException) -> None:
-        """Give an item the error: raised in a run, a reason of a failure in a live judge."""
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-            why = CLOSED
-        elif self._live is None:
-            self._forget(pending)
-            if not isinstance(error, Exception):
-                cause = error
-                error = RuntimeError(
-                    f"a model must not raise {type(cause).__name__}, which ends a run"
-                )
-                error.__cause__ = cause
-            if not pending.future.done():
-                pending.future.set_exception(error)
-                pending.future.exception()  # nobody may wait for it
-            return
-        elif isinstance(error, OutOfOrderError):
-            why = str(error)
-        else:
-            log_bug(error)
-            why = f"the judge raised {type(error).__name__}"
-        if not pending.future.done():
-            verdict = failed_verdict(self._n_questions, why)
-            self._forget(pending)
-            self._note(pending.item, verdict)
-            pending.future.set_result(verdict)
-
-    def _drop(self, pending: _Pending, why: str = LATE) -> None:
-        """Give up an item about which nothing was sent."""
-        self._forget(pending)
-        if pending.task is not None:
-            pending.task.cancel()
-        if not pending.future.done():
-            pending.future.set_result(failed_verdict(self._n_questions, why))
-
-    def _forget(self, pending: _Pending) -> None:
-        if self._in_flight.get(pending.key) is pending:
-            del self._in_flight[pending.key]
-
-    def _verdict_of(self, future: asyncio.Future[ItemVerdict]) -> ItemVerdict:
-        return future.result() if future.done() else failed_verdict(self._n_questions, LATE)
 
 
 # Functions in this process ----------------------------------------------------------------------
@@ -426,7 +459,7 @@ _DEADLINES = 2
 _HANGS = f"the judge is out of order: {_MOST_LEFT} calls of it hang"
 
 
-class FunctionEngine(Engine):
+class FunctionEngine(_SharingEngine):
     """Asks a judge in this process: a thread of its own calls it, batch after batch.
 
     Items of several callers are judged together. Where a live judge raises, each item of the batch
@@ -435,20 +468,20 @@ class FunctionEngine(Engine):
     """
 
     def __init__(self, plan: JudgingPlan, *, live: LiveSettings | None = None) -> None:
-        super().__init__()
-        self._plan, self._live = plan, live
+        super().__init__(len(plan.rubric.questions), live=live)
+        self._plan = plan
         self._size = _LOOKED_UP if live is None else live.batch_size
-        self._waiting: deque[tuple[Item, asyncio.Future[ItemVerdict]]] = deque()
+        self._waiting: deque[_Pending] = deque()
         self._thread: JudgeThread | None = None
         self._working: asyncio.Task[None] | None = None
-        self._n_calls = self._n_left = self._n_asked = 0
+        self._n_calls = self._n_left = 0
         self._is_closed = False
 
     @property
     def state(self) -> LiveState:
         """State of the engine."""
         return LiveState(
-            n_waiting=len(self._waiting) + self._n_asked,
+            n_waiting=len(self._in_flight),
             n_calls=self._n_calls,
             n_failures=self.n_failures,
             is_broken=self._outage is not None,
@@ -458,65 +491,56 @@ class FunctionEngine(Engine):
     def _outage(self) -> str | None:
         return CLOSED if self._is_closed else _HANGS if self._n_left >= _MOST_LEFT else None
 
-    async def ask(
-        self, items: Sequence[Item], *, deadline_s: float | None = None
-    ) -> list[ItemVerdict]:
-        """Answer items in their order; after `deadline_s` seconds late ones get a failure."""
-        n_questions = len(self._plan.rubric.questions)
+    def _key(self, item: Item) -> bytes:
+        # in a run a function may look at anything about an item, also at its id
+        return item.id.encode("utf-8", "replace") if self._live is None else item.content_hash()
+
+    def _begin(self, new: list[_Pending]) -> None:
         if (why := self._outage) is not None:
-            self.n_failures += len(items)
-            return [failed_verdict(n_questions, why)] * len(items)
-        loop = asyncio.get_running_loop()
-        futures = [loop.create_future() for _ in items]
-        self._waiting.extend(zip(items, futures, strict=True))
+            self._answer_all(new, why)
+            return
+        self._waiting.extend(new)
         if self._working is None:
-            self._working = loop.create_task(self._work())
-        try:
-            await asyncio.wait(futures, timeout=deadline_s)
-            return [
-                future.result() if future.done() else failed_verdict(n_questions, LATE)
-                for future in futures
-            ]
-        finally:
-            for future in futures:
-                future.cancel()  # items that are not begun are not judged for nobody
+            self._working = asyncio.get_running_loop().create_task(self._work())
 
     async def close(self, *, drain_s: float | None = None) -> None:
         """Take no more items, and wait `drain_s` seconds for the batch that is being judged."""
         self._is_closed = True
         self._answer_all(list(self._waiting), CLOSED)
-        if self._working is not None:
-            await asyncio.wait([self._working], timeout=drain_s)
-        if self._working is not None:
-            self._working.cancel()
-            await asyncio.wait([self._working])
+        if (working := self._working) is not None:
+            await asyncio.wait([working], timeout=drain_s)
+            working.cancel()
+            await asyncio.wait([working])
         if self._thread is not None:
             self._thread.stop()
 
     async def _work(self) -> None:
         """Judge batch after batch, until no item waits."""
-        batch: list[tuple[Item, asyncio.Future[ItemVerdict]]] = []
+        batch: list[_Pending] = []
         try:
             await asyncio.sleep(0)  # items that come at the same moment are judged together
             while self._waiting and self._outage is None:
                 batch = []
                 while self._waiting and len(batch) < self._size:
-                    if not (row := self._waiting.popleft())[1].done():
-                        batch.append(row)
+                    if not (pending := self._waiting.popleft()).future.done():
+                        pending.is_begun = True
+                        batch.append(pending)
                 if batch:
-                    self._n_asked = len(batch)
                     await self._judge(batch)
         finally:
-            self._n_asked, self._working = 0, None
+            self._working = None
             self._answer_all([*batch, *self._waiting], self._outage or CLOSED)
             self._waiting.clear()
 
-    async def _judge(self, batch: Sequence[tuple[Item, asyncio.Future[ItemVerdict]]]) -> None:
+    async def _judge(self, batch: Sequence[_Pending]) -> None:
         if self._thread is None:
             self._thread = JudgeThread(self._ask_judge)
         self._n_calls += 1
-        done = self._thread.ask([item for item, _ in batch])
-        limit_s = None if self._live is None else _DEADLINES * self._live.deadline_s
+        done = self._thread.ask([pending.item for pending in batch])
+        limit_s = None
+        if self._live is not None:  # at least until no caller waits
+            until = max(pending.until for pending in batch) - _now()
+            limit_s = max(_DEADLINES * self._live.deadline_s, until)
         await asyncio.wait([done], timeout=limit_s)
         if not done.done():  # the thread hangs; it may still return later
             self._n_left += 1
@@ -527,27 +551,19 @@ class FunctionEngine(Engine):
             self._answer_all(batch, f"the judge did not answer within {limit_s:.3g} s")
             return
         result = done.result()
-        for (item, future), verdict in zip(batch, _repeat(result, len(batch)), strict=True):
-            if isinstance(verdict, BaseException):
-                if not future.done():
-                    future.set_exception(verdict)
-                    future.exception()  # nobody may wait for it
-            else:
-                self._note(item, verdict)
-                if not future.done():
-                    future.set_result(verdict)
+        if isinstance(result, BaseException):
+            for pending in batch:
+                self._fail(pending, result)
+            return
+        for pending, verdict in zip(batch, result, strict=True):
+            self._settle(pending, verdict)
 
     def _note_return(self, _: object) -> None:
         self._n_left -= 1
 
-    def _answer_all(
-        self, rows: Sequence[tuple[Item, asyncio.Future[ItemVerdict]]], why: str
-    ) -> None:
-        verdict = failed_verdict(len(self._plan.rubric.questions), why)
-        for item, future in rows:
-            if not future.done():
-                self._note(item, verdict)
-                future.set_result(verdict)
+    def _answer_all(self, rows: Sequence[_Pending], why: str) -> None:
+        for pending in rows:
+            self._settle(pending, failed_verdict(self._n_questions, why))
 
     def _ask_judge(self, items: Sequence[Item]) -> list[ItemVerdict]:
         """Ask the judge about all items in one call; a live judge one by one if that raises."""
@@ -613,11 +629,8 @@ class JudgeThread:
             result: list[ItemVerdict] | BaseException
             try:
                 result = self._work(items)
-            except Exception as error:  # noqa: BLE001  # the waiting task handles it
+            except BaseException as error:  # noqa: BLE001  # the waiting task handles it
                 result = error
-            except BaseException as error:  # noqa: BLE001  # such as SystemExit
-                result = RuntimeError(f"a judge must not raise {type(error).__name__}")
-                result.__cause__ = error
             with contextlib.suppress(RuntimeError):  # the loop has ended, so no task waits
                 done.get_loop().call_soon_threadsafe(_set_result, done, result)
             del task, items, done, result  # keep no references while it waits
@@ -626,10 +639,6 @@ class JudgeThread:
 def _set_result(done: asyncio.Future[Any], result: object) -> None:
     if not done.done():
         done.set_result(result)
-
-
-def _repeat(result: list[ItemVerdict] | BaseException, n: int) -> Sequence[Any]:
-    return [result] * n if isinstance(result, BaseException) else result
 
 
 # Judges made of judges --------------------------------------------------------------------------
@@ -674,6 +683,7 @@ class CascadeEngine(_CompositeEngine):
     def __init__(self, bound: BoundCascade, *, first: Engine, then: Engine) -> None:
         super().__init__((first, then))
         self._bound, self._first, self._then = bound, first, then
+        self._n_kept = 0
         kinds = [row.kind for row in bound.rubric.questions]
         self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
 
@@ -701,6 +711,7 @@ class CascadeEngine(_CompositeEngine):
         is_over = [bool(v.failures) and v.failures[0][1].reason in (LATE, CLOSED) for v in verdicts]
         is_unsure = self._bound.goes_on(answers) & ~np.array(is_over, dtype=bool)
         goes_on: list[int] = np.flatnonzero(is_unsure).tolist()
+        self._n_kept += len(items) - len(goes_on)
         who: list[str | None] = [None if over else first for over in is_over]
         if goes_on:
             left_s = None if ends is None else max(0.0, ends - _now())
@@ -714,6 +725,11 @@ class CascadeEngine(_CompositeEngine):
         for item, verdict in zip(items, verdicts, strict=True):
             self._note(item, verdict)
         return verdicts
+
+    @property
+    def n_done(self) -> int:
+        """Items that have a verdict, those of unfinished batches too."""
+        return self._n_kept + self._then.n_answered
 
 
 class JuryEngine(_CompositeEngine):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -109,12 +109,17 @@ class LiveJudge:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False
-        self.n_waiting = 0
+        self._waiting: Counter[bytes] = Counter()
 
     @property
     def state(self) -> LiveState:
         """State of the judge."""
         return self._engine.state
+
+    @property
+    def n_waiting(self) -> int:
+        """Items that callers wait for."""
+        return len(self._waiting)
 
     async def start(self) -> None:
         """Start, in the event loop that asks; a second call does nothing."""
@@ -174,16 +179,17 @@ class LiveJudge:
             else:
                 new[key] = item
                 n_new += 1
-        room = 0 if self._is_closed else max(0, self.settings.most_waiting - self.n_waiting)
-        asked = dict(list(new.items())[:room])
         why = CLOSED if self._is_closed else TOO_MANY
+        asked = {} if self._is_closed else {key: new[key] for key in new if self._admit(key)}
         answers |= {key: self._failed_answer(why) for key in new if key not in asked}
         if asked:
-            self.n_waiting += len(asked)
             try:
                 verdicts = await self._engine.ask(list(asked.values()), deadline_s=limit)
             finally:
-                self.n_waiting -= len(asked)
+                for key in asked:
+                    self._waiting[key] -= 1
+                    if not self._waiting[key]:
+                        del self._waiting[key]
             answers |= dict(zip(asked, map(self._answer, verdicts), strict=True))
         rows = [
             self._failed_answer(not_asked[item.id]) if item.id in not_asked else answers[key]
@@ -202,6 +208,13 @@ class LiveJudge:
             n_late=sum(late),
             answered_by=tuple(row.answered_by for row in rows) if self._is_cascade else None,
         )
+
+    def _admit(self, key: bytes) -> bool:
+        """Count who waits for an item; False where too many other items are waited for."""
+        if key not in self._waiting and len(self._waiting) >= self.settings.most_waiting:
+            return False
+        self._waiting[key] += 1
+        return True
 
     def _check_loop(self) -> None:
         if self._loop is None and not self._is_closed:

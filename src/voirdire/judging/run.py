@@ -194,7 +194,7 @@ class Watch:
 
     def _report(self, counts: CallCounts | None) -> None:
         if self._on_progress is not None and counts is not None:
-            self._on_progress(counts, n_answered=self._engine.n_answered)
+            self._on_progress(counts, n_answered=self._engine.n_done)
 
 
 async def judge_batches_async(
@@ -213,7 +213,7 @@ async def judge_batches_async(
 
     def report() -> None:
         if record is not None and (counts := engine.counts) is not None:
-            record.note(counts, n_answered=engine.n_answered)
+            record.note(counts, n_answered=engine.n_done)
 
     await engine.start()
     judged = judge_in_order(batches, engine)
@@ -239,7 +239,7 @@ def _is_interrupted(error: BaseException | None) -> bool:
 
 
 def _say_done(engine: Engine) -> str:
-    n = engine.n_answered
+    n = engine.n_done
     return "1 item is done." if n == 1 else f"{n:,} items are done."
 
 

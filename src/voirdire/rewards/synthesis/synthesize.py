@@ -348,7 +348,7 @@ class SynthesisRun:
     def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
         if (judged := self._judge.counts) is not None:
-            self._record.note(judged, n_answered=self._judge.n_answered)
+            self._record.note(judged, n_answered=self._judge.n_done)
         known = {**vars(self._writer.counts), "n_reused": self._writer.n_reused}
         return self._tally.summarize(
             self.plan,
@@ -365,7 +365,7 @@ class SynthesisRun:
         return self._writer.counts
 
     @property
-    def n_answered(self) -> int:
+    def n_done(self) -> int:
         """Completions until now."""
         return sum(each.is_done for group in self._groups for each in group)
 

@@ -142,7 +142,7 @@ class Writer:
         self._plan, self._replies = plan, replies
         self._caller = Caller(plan.writer, retry_failures=replies.retry_failures, live=None)
         self._tasks: list[asyncio.Task[Outcome[Draft]]] = []
-        self.n_answered = self.n_reused = 0
+        self.n_reused = 0
 
     @property
     def counts(self) -> CallCounts:
