@@ -32,7 +32,7 @@ from servers.instant import joint_completion, on_core, running_instant_server
 from voirdire.judging.asking import Ask
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
-from voirdire.judging.estimate import estimate_tokens
+from voirdire.judging.server_watch import estimate_tokens
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric

@@ -39,6 +39,7 @@ from voirdire.judging.calls import (
     read_stored,
 )
 from voirdire.judging.pace import LONGEST_WAIT_S, Pace
+from voirdire.judging.server_watch import ServerWatch
 from voirdire.models import SamplingChatModel
 from voirdire.records import Reply, Usage
 from voirdire.store import ReplyStore, StoredCall, open_store
@@ -99,7 +100,7 @@ class CallCounts:
     is_stopped : bool
         Whether nothing new is begun.
     adaptations : tuple of str
-        What the model's server refused, and how it is asked instead.
+        What the server refused or said of itself, and how it is asked instead.
     check : str
         What the first reply showed of the server; empty before it.
     """
@@ -205,6 +206,7 @@ class Caller:
         self._is_trying = self._was_reached = self._has_answer = False
         self._gives_samples = isinstance(self._model, SamplingChatModel)
         self._counts = CallCounts()
+        self._watch = ServerWatch()
         self._n_trips = self._n_unreached = self._n_nothing = self._n_in_a_row = 0
         self._n_account_errors = 0
         self._waited_s = 0.0
@@ -239,7 +241,7 @@ class Caller:
         counts, pace = self._counts, self.pace
         counts.n_in_flight, counts.concurrency = pace.n_in_flight, int(pace.limit)
         counts.cost, counts.is_stopped = pace.spent, pace.error is not None
-        counts.adaptations = tuple(getattr(self._model, "adaptations", ()))
+        counts.adaptations = (*getattr(self._model, "adaptations", ()), *self._watch.notes)
         return CallCounts(**vars(counts))
 
     @property
@@ -348,6 +350,7 @@ class Caller:
             max_tokens = request.max_tokens * 2**tries.n_cut
             request = msgspec.structs.replace(request, max_tokens=max_tokens)
         replies = await self._send(request, on_send=on_send, call=call, tries=tries)
+        self._watch.check(request, replies[0])
         if tries.n_samples > 1:
             self._gives_samples = self._gives_samples and len(replies) > 1
             tries.n_samples, tries.others = 1, list(replies[1:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from voirdire.judging.plan import (
     plan_judging,
 )
 from voirdire.judging.run import BATCH_ITEMS
+from voirdire.judging.server_watch import estimate_tokens
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["RunEstimate", "estimate_calls", "estimate_run", "estimate_tokens"]
+__all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
 
 _SAMPLE = 200
 """Calls whose tokens are estimated, for the mean of all."""
@@ -225,18 +225,3 @@ def _estimate_usage(spec: CallSpec, item: Item) -> Usage:
             for row in spec.ask.questions
         ),
     )
-
-
-_WIDE = re.compile("[\u2e80-\uffef]")
-
-
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text: 1 for a Chinese character, else 1 for four characters.
-
-    Examples
-    --------
-    >>> estimate_tokens("The cat sat on the mat."), estimate_tokens("猫坐在垫子上。")
-    (6, 7)
-    """
-    n_wide = len(_WIDE.findall(text))
-    return n_wide + math.ceil((len(text) - n_wide) / 4)

@@ -34,6 +34,7 @@ from voirdire.judging.workers import judge_in_processes
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from voirdire._types import VerdictLayout
     from voirdire.judging.bound import JudgingPlan
@@ -162,12 +163,12 @@ def judge_source(
         encode = partial(_encode, layout=layout, written_as=written_as)
         stream = items.stream(plan, set_aside)
         if needs_engine(plan.judge):
-            written = [path for path in (target, set_aside.target) if path is not None]
-            opening = open_replies(settings.replies, output=target, written=written)
+            opening = open_replies(
+                settings.replies, output=target, written=[target] if target else ()
+            )
             replies = stack.enter_context(opening)
             if replies.opened is not None and target is not None:
-                key = f"{plan.judge.fingerprint} {target}"
-                stack.enter_context(replies.opened.lock(key))
+                stack.enter_context(replies.opened.lock(f"{plan.judge.fingerprint} {target}"))
             asking: dict[str, Any] = {"replies": replies, "stopping": stopping, "record": record}
             parts = _join_batches(judge_batches(stream, plan, **asking), size)
             judged: Iterator[Any] = ((encode(part), _count(part)) for part in parts)
@@ -176,11 +177,9 @@ def judge_source(
         with closing(judged):  # type: ignore[type-var]  # a generator
             for data, sums in judged:
                 tally.add(sums)
-                if writer is None:
-                    sys.stdout.buffer.write(data)
-                    sys.stdout.buffer.flush()
-                else:
-                    writer.add(data)
+                write = sys.stdout.buffer.write if writer is None else writer.add
+                write(data)
+                sys.stdout.buffer.flush()
                 if not needs_engine(plan.judge):
                     tell()
         if not tally.n_items:
@@ -333,17 +332,7 @@ def judge_file_with_several(
         msg = "`judges` must hold at least one judge, got none."
         raise InputError(msg)
     told = change_fields(settings or JudgingSettings(), fields)
-    outputs: dict[str, Path] = {}
-    for judge in asked:
-        name = _NOT_IN_NAMES.sub("-", judge.name).strip("-.") or "judge"
-        path = Path(folder) / f"{name}{suffix}"
-        if judge.name in outputs or path in outputs.values():
-            msg = (
-                f"`judges` must have different names, got {judge.name!r} twice, or two names "
-                f"that lead to {path.name!r}. Give each a `name`."
-            )
-            raise InputError(msg)
-        outputs[judge.name] = path
+    outputs = _name_outputs(asked, Path(folder), suffix)
     for judge in asked:  # errors of any judge are raised before another one spends money
         plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)
     try:
@@ -368,18 +357,7 @@ def judge_file_with_several(
             ): judge.name
             for judge in asked
         }
-        waiting = set(running)
-        try:
-            while waiting:
-                _, waiting = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
-        except KeyboardInterrupt:  # every judge finishes its calls in flight; after a second not
-            stopping.set()
-            try:
-                wait(waiting)
-            except KeyboardInterrupt:
-                stopping.at_once.set()
-                wait(waiting)
-            raise
+        _wait_for_all(set(running), stopping)
     results = SeveralJudged()
     for future, name in running.items():
         try:
@@ -387,3 +365,34 @@ def judge_file_with_several(
         except VoirdireError as error:
             results.failed[name] = error
     return results
+
+
+def _name_outputs(judges: Sequence[LlmJudge], folder: Path, suffix: str) -> dict[str, Path]:
+    """Name the file of each judge; refuse two that lead to one."""
+    outputs: dict[str, Path] = {}
+    for judge in judges:
+        name = _NOT_IN_NAMES.sub("-", judge.name).strip("-.") or "judge"
+        path = folder / f"{name}{suffix}"
+        if judge.name in outputs or path in outputs.values():
+            msg = (
+                f"`judges` must have different names, got {judge.name!r} twice, or two names "
+                f"that lead to {path.name!r}. Give each a `name`."
+            )
+            raise InputError(msg)
+        outputs[judge.name] = path
+    return outputs
+
+
+def _wait_for_all(waiting: set[Future[JudgingSummary]], stopping: Stopping) -> None:
+    """Wait for all; after Ctrl-C every judge finishes its calls in flight, after a second not."""
+    try:
+        while waiting:
+            _, waiting = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+    except KeyboardInterrupt:
+        stopping.set()
+        try:
+            wait(waiting)
+        except KeyboardInterrupt:
+            stopping.at_once.set()
+            wait(waiting)
+        raise

@@ -323,6 +323,7 @@ def summarize(
 # Calls --------------------------------------------------------------------------------------------
 
 _EXAMPLE_WIDTH = 500
+_ENOUGH = 3
 
 
 class RunRecord:
@@ -337,6 +338,7 @@ class RunRecord:
         self._tell = report
         self._counts: CallCounts | None = None
         self.n_items = self.n_reused = self._n_kept = 0
+        self._values: set[Any] = set()
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
         self._mass = np.zeros((2, len(self._propositions)))
@@ -371,6 +373,8 @@ class RunRecord:
             self._failures.update(kinds.keys())
             for kind, reason in kinds.items():
                 self._examples.setdefault(kind, reason)
+        for verdict in verdicts if len(self._values) < 2 else ():
+            self._values.update(verdict.values)
         known = ~np.isnan(details.missing_mass)
         self._mass += np.where(known, details.missing_mass, 0.0).sum(axis=0), known.sum(axis=0)
         for row in self._questions:
@@ -390,6 +394,9 @@ class RunRecord:
         if counts is None:
             return None
         masses = zip(self._propositions, *self._mass.tolist(), strict=True)
+        notes = counts.adaptations
+        if len(self._values) == 1 and self.n_items >= _ENOUGH and len(self._propositions) > 1:
+            notes += (f"every question of every item has the same answer, {min(self._values)}",)
         return CallSummary(
             n_calls=counts.n_calls,
             n_retries=counts.n_retries,
@@ -398,7 +405,7 @@ class RunRecord:
             cached_tokens=counts.cached_tokens,
             completion_tokens=counts.completion_tokens,
             cost=counts.cost,
-            steps_down=counts.adaptations,
+            steps_down=notes,
             failures=dict(self._failures.most_common()),
             examples={
                 kind: shorten(self._examples[kind], width=_EXAMPLE_WIDTH)

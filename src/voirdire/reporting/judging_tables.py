@@ -246,7 +246,7 @@ def _caution_lines(calls: CallSummary) -> list[str]:
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
         lines += _examples(calls)
         lines.append("  all that came back: voirdire replies STORE --failed")
-    lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
+    lines += [f"note: {note}" for note in calls.steps_down]
     high = {name: mass for name, mass in calls.missing_mass.items() if mass >= _MASS_WORTH_SAYING}
     if high:
         name, most = max(high.items(), key=lambda row: row[1])
