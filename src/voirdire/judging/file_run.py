@@ -119,7 +119,7 @@ def judge_file(
     plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged, whole=False)
     check_behavior(told.behavior, plan.rubric)
     items = ItemSource(source=source, layout=told)
-    about: dict[str, Any] = {"stopping": stopping, "progress": progress}
+    about: dict[str, Any] = {"limit": told.limit, "stopping": stopping, "progress": progress}
     return judge_source(items, output, plan, told, layout=told.layout, **about)
 
 
@@ -130,10 +130,11 @@ def judge_source(
     settings: RunSettings,
     *,
     layout: VerdictLayout = "long",
+    limit: int | None = None,
     stopping: threading.Event | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> JudgingSummary:
-    """Judge every item of a source by a plan; see `judge_file`."""
+    """Judge the items of a source, or the first of them, by a plan; see `judge_file`."""
     columns = name_table_columns(plan, layout)
     tally = Tally()
 
@@ -161,7 +162,7 @@ def judge_source(
             writer, size = stack.enter_context(PartsWriter(target, written_as)), _PART_ITEMS
             set_aside.open(writer.folder / "dropped.jsonl")
         encode = partial(_encode, layout=layout, written_as=written_as)
-        stream = items.stream(plan, set_aside)
+        stream = islice(items.stream(plan, set_aside), limit)
         if needs_engine(plan.judge):
             opening = open_replies(
                 settings.replies, output=target, written=[target] if target else ()
@@ -177,9 +178,11 @@ def judge_source(
         with closing(judged):  # type: ignore[type-var]  # a generator
             for data, sums in judged:
                 tally.add(sums)
-                write = sys.stdout.buffer.write if writer is None else writer.add
-                write(data)
-                sys.stdout.buffer.flush()
+                if writer is None:
+                    sys.stdout.buffer.write(data)
+                    sys.stdout.buffer.flush()
+                else:
+                    writer.add(data)
                 if not needs_engine(plan.judge):
                     tell()
         if not tally.n_items:

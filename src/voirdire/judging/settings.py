@@ -105,6 +105,8 @@ class JudgingSettings(RunSettings):
         What of a response is judged, where it has reasoning or tool turns.
     layout : {"long", "wide"}
         One row per item and question, for `voirdire examine`; or one row per item.
+    limit : int or None
+        Judge only the first items, so many, to try a judge.
 
     Raises
     ------
@@ -115,12 +117,15 @@ class JudgingSettings(RunSettings):
     threshold: float | Mapping[str, float] | None = None
     judged: Judged = "final_answer"
     layout: VerdictLayout = "long"
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file; the plan checks the threshold."""
         super().__post_init__()
         check_choice("judged", self.judged, Judged)
         check_choice("layout", self.layout, VerdictLayout)
+        if self.limit is not None:
+            check_count("limit", self.limit, minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)
