@@ -11,24 +11,21 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
+    from voirdire.judging.calibration import (
+        JudgeCalibration,
+        QuestionCalibration,
+        load_calibration,
+    )
     from voirdire.judging.call_plan import show_prompt
-    from voirdire.judging.client.limits import Limits
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.engine.call_summary import (
         CallProgress,
         JudgingProgress,
     )
     from voirdire.judging.engine.port import LiveState
-    from voirdire.judging.judges.calibration import (
-        JudgeCalibration,
-        QuestionCalibration,
-        load_calibration,
-    )
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.cascade_jury_files import load_cascade, load_jury
-    from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
-    from voirdire.judging.judges.jury import JudgeLike, JuryJudge
-    from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
+    from voirdire.judging.judges_file import load_judges
+    from voirdire.judging.jury import JudgeLike, JuryJudge
     from voirdire.judging.local import (
         JudgeCard,
         LocalJudge,
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
         distill_judge,
         load_local_judge,
     )
+    from voirdire.judging.model_settings import LlmJudge, ModelSettings
     from voirdire.judging.port import Judge, ScriptedJudge
     from voirdire.judging.pricing import Price, price_of
     from voirdire.judging.replies import ReplyListing, StoredReply, list_replies
@@ -53,7 +51,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerSummary",
-    "Asking",
     "CallProgress",
     "CallSummary",
     "CascadeJudge",
@@ -64,16 +61,15 @@ __all__ = [
     "JudgeCalibration",
     "JudgeCard",
     "JudgeLike",
-    "JudgeSpec",
     "JudgingProgress",
     "JudgingSettings",
     "JudgingSummary",
     "JuryJudge",
-    "Limits",
     "LiveSettings",
     "LiveState",
     "LlmJudge",
     "LocalJudge",
+    "ModelSettings",
     "Price",
     "QuestionCalibration",
     "QuestionFigures",
@@ -95,11 +91,7 @@ __all__ = [
     "kept_items",
     "list_replies",
     "load_calibration",
-    "load_cascade",
     "load_judges",
-    "load_jury",
-    "load_llm_judge",
-    "load_llm_judges",
     "load_local_judge",
     "price_of",
     "show_prompt",
@@ -107,29 +99,27 @@ __all__ = [
 
 _HOMES = {
     "AnswerSummary": "voirdire.records.replies",
-    "Asking": "judges.llm_judge",
     "CallProgress": "engine.call_summary",
     "CallSummary": "voirdire.records.replies",
-    "CascadeJudge": "judges.cascade",
+    "CascadeJudge": "cascade",
     "ClassSummary": "runs.summary",
     "DistillSettings": "settings",
     "Distilled": "distilling",
     "Judge": "port",
-    "JudgeCalibration": "judges.calibration",
+    "JudgeCalibration": "calibration",
     "JudgeCard": "local",
-    "JudgeLike": "judges.jury",
-    "JudgeSpec": "judges.judges_file",
+    "JudgeLike": "jury",
     "JudgingProgress": "engine.call_summary",
     "JudgingSettings": "settings",
     "JudgingSummary": "runs.summary",
-    "JuryJudge": "judges.jury",
-    "Limits": "client.limits",
+    "JuryJudge": "jury",
     "LiveSettings": "settings",
     "LiveState": "engine.port",
-    "LlmJudge": "judges.llm_judge",
+    "LlmJudge": "model_settings",
     "LocalJudge": "local",
+    "ModelSettings": "model_settings",
     "Price": "pricing",
-    "QuestionCalibration": "judges.calibration",
+    "QuestionCalibration": "calibration",
     "QuestionFigures": "local",
     "QuestionSummary": "runs.summary",
     "ReplyListing": "replies",
@@ -148,12 +138,8 @@ _HOMES = {
     "judge_items": "answering",
     "kept_items": "runs.parts",
     "list_replies": "replies",
-    "load_calibration": "judges.calibration",
-    "load_cascade": "judges.cascade_jury_files",
-    "load_judges": "judges.judges_file",
-    "load_jury": "judges.cascade_jury_files",
-    "load_llm_judge": "judges.llm_judge",
-    "load_llm_judges": "judges.judges_file",
+    "load_calibration": "calibration",
+    "load_judges": "judges_file",
     "load_local_judge": "local",
     "price_of": "pricing",
     "show_prompt": "call_plan",

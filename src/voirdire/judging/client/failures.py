@@ -104,7 +104,7 @@ class FailureMonitor:
         msg = (
             f"{what} {_last(error)} Mend the server or the settings, or take another model, mode "
             "or probability, and run again with `--retry-failures`; `--keep-going` (in Python "
-            "`Limits(max_failures_in_a_row=None)`) goes on."
+            "`keep_going=True`) goes on."
         )
         return ServerError(msg) if is_transient(error) else NoAnswersError(msg)
 

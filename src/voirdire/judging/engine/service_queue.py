@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Batch, Unit
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.settings import LiveSettings
     from voirdire.store import StoredCall
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundJudge, JudgingPlan
     from voirdire.judging.call_plan import CallSpec
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from voirdire._types import VerdictLayout
     from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.engine.call_summary import CallProgress
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.judging.runs.summary import Tally
     from voirdire.judging.runs.workers import Work
     from voirdire.judging.settings import RunSettings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
 from voirdire.judging.engine.run import Stopping
-from voirdire.judging.judges.judges_file import load_llm_judges
+from voirdire.judging.judges_file import load_judges
 from voirdire.judging.plan import plan_judging
 from voirdire.judging.runs.file_judging import judge_file
 from voirdire.judging.runs.outputs import STORE_NAME
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from voirdire.judging.engine.call_summary import JudgingProgress
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.runs.summary import JudgingSummary
     from voirdire.rubrics import Rubric
 
@@ -96,7 +96,7 @@ def judge_file_with_several(
     stored; a second Ctrl-C does not wait. *Memory*: that of `judge_file`, per judge. *Retries and
     caching*: the same command continues each judge.
     """
-    asked = load_llm_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
+    asked: Any = load_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
     if str(source) == "-":
         msg = "`source` must be a file for several judges, got standard input. Save it first."
         raise InputError(msg)
