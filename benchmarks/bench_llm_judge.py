@@ -71,7 +71,6 @@ from servers.instant import on_core
 told = json.loads(sys.argv[1])
 on_core(0)
 from voirdire.judging import judge_file
-from voirdire.judging import Limits
 from voirdire.judging import LlmJudge
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
 from voirdire.rubrics import load_rubric
@@ -81,7 +80,7 @@ rubric = replace(safety, questions=safety.questions[:20], behaviors=(), expressi
 judge = LlmJudge(
     model=OpenAICompatibleModel(model="instant", base_url=told["base_url"]),
     probability="stated",
-    limits=Limits(concurrency=32),
+    concurrency=32,
 )
 """
 

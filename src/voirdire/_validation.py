@@ -21,6 +21,7 @@ __all__ = [
     "check_count",
     "check_epsilons",
     "check_fraction",
+    "check_names",
     "check_positive",
     "is_number",
 ]
@@ -31,12 +32,17 @@ T = TypeVar("T")
 def change_fields(record: T, values: Mapping[str, Any]) -> T:
     """Return a settings record with other values of some fields, by name."""
     known = [row.name for row in fields(record)]  # type: ignore[arg-type]  # a dataclass
-    for name in values:
+    check_names(values, known, of=type(record).__name__)
+    return replace(record, **values)  # type: ignore[type-var]  # a dataclass
+
+
+def check_names(names: Iterable[str], known: Sequence[str], *, of: str) -> None:
+    """Refuse a name of a setting that is not known, with the nearest one that is."""
+    for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1) or sorted(known)
-            msg = f"`{shorten(name)}` must be a setting of `{type(record).__name__}`, got a name"
-            raise InputError(f"{msg} that it lacks. Write {' or '.join(map(repr, near))}.")
-    return replace(record, **values)  # type: ignore[type-var]  # a dataclass
+            msg = f"`{shorten(name)}` must be a setting of `{of}`, got a name that it lacks."
+            raise InputError(f"{msg} Write {' or '.join(map(repr, near))}.")
 
 
 def check_choice(name: str, value: T, allowed: Any) -> T:
@@ -44,7 +50,7 @@ def check_choice(name: str, value: T, allowed: Any) -> T:
     words = get_args(allowed)
     if value not in words:
         listing = ", ".join(repr(word) for word in words)
-        msg = f"`{name}` must be one of {listing}, got {value!r}."
+        msg = f"`{name}` must be one of {listing}, got {shorten(repr(value))}."
         raise InputError(msg)
     return value
 
@@ -52,18 +58,17 @@ def check_choice(name: str, value: T, allowed: Any) -> T:
 def check_count(name: str, value: int, *, minimum: int) -> int:
     """Return `value` if it is a whole number of at least `minimum`."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < minimum:
-        msg = f"`{name}` must be a whole number of at least {minimum}, got {value!r}."
+        msg = f"`{name}` must be a whole number of at least {minimum}, got {shorten(repr(value))}."
         raise InputError(msg)
     return int(value)
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
     """Return `value` if it is a finite number above 0, or of at least 0 with `zero`."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and (value > 0 or (zero and value == 0))):
+    if not (is_number(value) and (value > 0 or (zero and value == 0))):
         seconds = " of seconds" if name.endswith("_s") else ""
         least = "of at least" if zero else "above"
-        msg = f"`{name}` must be a finite number{seconds} {least} 0, got {value!r}."
+        msg = f"`{name}` must be a finite number{seconds} {least} 0, got {shorten(repr(value))}."
         raise InputError(msg)
     return float(value)
 

@@ -122,8 +122,8 @@ def test_the_model_is_asked_about_what_goes_on_and_once(call, folder, faulty_ser
     ("old", "new", "match"),
     [
         ("[0.2, 0.8]", "[0.8, 0.2]", "the lower one first, got [0.8, 0.2]"),
-        ("[0.2, 0.8]", "3", "must be two numbers such as [0.05, 0.95]"),
-        ("[0.2, 0.8]", "{sorry: [0, 1]}", "must have the key `default`"),
+        ("[0.2, 0.8]", "3", "must be two finite numbers"),
+        ("[0.2, 0.8]", "{sorry: [0, 1]}", "must have the key 'default'"),
         ("[0.2, 0.8]", "{default: [0, 1], nothing: [0, 1]}", "got 'nothing'"),
         ("tiny.npz", "gone.npz", "'gone.npz', which is no file"),
         ("tiny.npz", "items.jsonl", "items.jsonl"),

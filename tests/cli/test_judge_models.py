@@ -460,7 +460,7 @@ def test_a_file_without_items_spends_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--judge", "judges.yaml", "--max-cost", "5"], ["judges.yaml", "--max-cost", "the file"]),
+        (["--judge", "judges.yaml", "--seed", "5"], ["judges.yaml", "--seed", "the file"]),
         (["--max-cost", "5"], ["--max-cost", "language model", "'local'"]),
         (["--judge", "x.npz", "--store", "s.sqlite"], ["--store", "language model", "x.npz"]),
     ],

@@ -1,12 +1,11 @@
 """The options of language models: those of every command, all made use of, refused where idle."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.judging import Asking, Price, load_llm_judge
+from voirdire.judging import LlmJudge, ModelSettings, Price
 
 # of every setting another value than it has by default
 TYPED = {
@@ -46,10 +45,10 @@ LOCAL_JUDGE = {name: (*words, "--judge", "local") for name, words in CALLED.item
 LOCAL_JUDGE["judge"] = ("items.jsonl", "-o", "verdicts.csv")
 
 
-def made(asking):
+def made(**settings):
     """Say everything of the judge that comes of settings; an error, where none does."""
     try:
-        judge = load_llm_judge("vllm/tiny", asking)
+        judge = LlmJudge(model="vllm/tiny", **settings)
     except InputError as error:
         return str(error)
     return f"{judge!r} {judge.model.settings}"
@@ -62,10 +61,8 @@ def said(done):
 
 @pytest.mark.parametrize("name", TYPED)
 def test_every_setting_makes_another_judge(name):
-    other = replace(Asking(), **{name: TYPED[name][1]})
-
-    assert getattr(Asking(), name) != TYPED[name][1]
-    assert made(other) != made(Asking())
+    assert getattr(ModelSettings(), name) != TYPED[name][1]
+    assert made(**{name: TYPED[name][1]}) != made()
 
 
 @pytest.mark.edges

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from voirdire.io import Reading
-from voirdire.judging import Asking, DistillSettings, JudgingSettings, LiveSettings
+from voirdire.judging import DistillSettings, JudgingSettings, LiveSettings, ModelSettings
 from voirdire.rewards import FitSettings, ScoringSettings, SynthesisSettings
 from voirdire.studies import ProbeSettings, RewardExaminationSettings
 from voirdire.studies import TestPlan as Plan
@@ -23,7 +23,10 @@ RECORDS = {
     "examine": {Reading: (), Plan: ("similarity", "controls")},
     "fit": {FitSettings: ("use_base",)},
     "judge": {
-        Asking: ("top_logprobs", "capabilities", "extra"),
+        ModelSettings: (
+            *("model", "name", "key_header", "served_as", "top_logprobs", "both_orders"),
+            *("max_attempts", "max_retries", "capabilities", "extra"),
+        ),
         JudgingSettings: OF_OTHER_FILES,
     },
     "serve": {

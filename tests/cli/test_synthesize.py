@@ -159,7 +159,6 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
     [
         ((), "--output"),
         (("-o", "-", "--json"), "both print to standard output"),
-        (("-o", "x.jsonl", "--model", "nobody"), "must name a language model"),
         (("-o", "x.jsonl", "--price", "cheap"), "must be two numbers"),
     ],
 )

@@ -8,13 +8,12 @@ import pytest
 
 from voirdire.documents import NotRegularError, open_regular, read_small, write_whole
 from voirdire.errors import InputError, RubricError
-from voirdire.judging import load_cascade, load_judges, load_local_judge
+from voirdire.judging import load_judges, load_local_judge
 from voirdire.rewards import load_recipes, load_reward, read_certificate
 from voirdire.rubrics import load_rubric
 
 LOADERS = {
     "rubric": load_rubric,
-    "cascade": load_cascade,
     "judges": load_judges,
     "recipes": lambda path: load_recipes(path, rubric=load_rubric("safety")),
     "reward": load_reward,

@@ -29,7 +29,6 @@ from voirdire.errors import (
 from voirdire.judging import (
     CascadeJudge,
     JuryJudge,
-    Limits,
     LlmJudge,
     ScriptedJudge,
     load_calibration,
@@ -324,7 +323,8 @@ def _stored(folder: Path) -> dict[str, Any]:
         judge = LlmJudge(
             model=Model("openai/gpt-4o-mini", lambda _, given=given: given),
             probability="logprob" if name == "log-probabilities" else "stated",
-            limits=Limits(max_retries=0, max_attempts=1),
+            max_retries=0,
+            max_attempts=1,
         )
         store = folder / f"said {name}.sqlite"
         with warnings.catch_warnings():

@@ -1,7 +1,7 @@
 """Judges of whom everything is known: the reply about each item is given, each request kept."""
 
 from asked_models import shown_item
-from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.judging import LlmJudge, judge_items
 from voirdire.models import Capabilities
 from voirdire.records import Item
 from voirdire.rubrics import Rubric
@@ -44,7 +44,8 @@ def batch_of(replies, *questions, form="json_schema", probability="stated"):
         model=OneForm(lambda request: replies[_number_in(request)], form=form),
         probability=probability,
         n_samples=2,
-        limits=Limits(max_attempts=1, max_failures_in_a_row=None),
+        max_attempts=1,
+        keep_going=True,
     )
     (batch,) = judge_items(items, judge, rubric=rubric_of(*questions))
     return batch

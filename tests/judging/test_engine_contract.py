@@ -17,7 +17,7 @@ from voirdire.errors import (
     RefusalError,
     ServerError,
 )
-from voirdire.judging import CascadeJudge, JuryJudge, Limits, LlmJudge, ScriptedJudge
+from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge, ScriptedJudge
 from voirdire.records import Failure
 from voirdire.testing import ScriptedModel
 
@@ -163,7 +163,7 @@ def test_an_error_that_passes_is_tried_again(ask):
 def test_the_first_question_of_single_goes_before_the_others(ask):
     script = Script()
 
-    ask(judge_of(script, mode="single", limits=Limits(concurrency=8)), items_of(1))
+    ask(judge_of(script, mode="single", concurrency=8), items_of(1))
 
     keys = [key for (_, key), n in script.seen.items() for _ in range(n)]
     assert sorted(keys) == [("rude",), ("sorry",), ("tone",)]
@@ -205,9 +205,9 @@ def test_what_concerns_every_call_ends_a_run_and_lets_a_judge_in_service_rest():
     items = items_of(100)
 
     with pytest.raises(AccessError, match="not valid"):
-        in_a_run(judge_of(script, limits=Limits(concurrency=4)), items)
+        in_a_run(judge_of(script, concurrency=4), items)
     n_run = script.n_calls
-    found = with_a_deadline(judge_of(script, limits=Limits(concurrency=4)), items)
+    found = with_a_deadline(judge_of(script, concurrency=4), items)
 
     assert n_run <= 4
     assert set(found.failures) == {"the judge is out of order: AccessError"}
@@ -219,7 +219,7 @@ def test_a_deadline_of_a_call_is_a_failure_of_its_item(ask):
         lambda response: ModelTimeoutError("no reply within 1 s") if "item-2," in response else None
     )
 
-    found = ask(judge_of(script, limits=Limits(max_retries=0)), items_of(4))
+    found = ask(judge_of(script, max_retries=0), items_of(4))
 
     assert [row for row, why in enumerate(found.failures) if why] == [2]
     assert found.failures[2].startswith("timeout")

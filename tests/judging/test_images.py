@@ -10,7 +10,7 @@ import voirdire
 from judging.live.live_cases import RUBRIC
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
 from voirdire.errors import NoDataError
-from voirdire.judging import JuryJudge, LlmJudge, estimate_run, judge_file, load_llm_judges
+from voirdire.judging import JuryJudge, LlmJudge, estimate_run, judge_file, load_judges
 from voirdire.models import Capabilities, load_model
 from voirdire.records import Item, Message
 
@@ -152,7 +152,7 @@ def test_a_file_of_judges_declares_it_and_the_rest_stays_known(server, tmp_path,
         " capabilities: {images: true}}\n"
         "  - {name: b, model: anthropic/c, capabilities: {images: true}, probability: stated}\n"
     )
-    seeing, known = load_llm_judges(judges)
+    seeing, known = load_judges(judges)
     items = tmp_path / "items.jsonl"
     rows = [asked(part(DATA)), asked(item="item-2")]
     items.write_text("\n".join(map(json.dumps, rows)))

@@ -21,12 +21,11 @@ from voirdire.errors import (
 from voirdire.judging import (
     CascadeJudge,
     JuryJudge,
-    Limits,
     LlmJudge,
     ScriptedJudge,
     estimate_run,
     judge_file,
-    load_jury,
+    load_judges,
 )
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
@@ -58,7 +57,7 @@ def model(name, answer, **limits):
     return LlmJudge(
         model=ScriptedModel(answer, name=name),
         probability="stated",
-        limits=Limits(**limits),
+        **limits,
     )
 
 
@@ -203,13 +202,15 @@ def test_a_file_a_second_run_and_a_service_say_the_same(tmp_path):
     assert (again.calls.n_reused, len(asked)) == (40, 40)
 
 
-def test_what_ends_the_run_of_one_judge_ends_it():
+def test_what_ends_the_run_of_one_judge_ends_it(ends_after):
+    ends_after(2)
+
     def down(request):
         raise ServerError("bad gateway", status=502)
 
     jury = JuryJudge(
         judges=(
-            model("down", down, max_failures_in_a_row=2, max_retries=0),
+            model("down", down, max_retries=0),
             local("b", (0.5, 0.5)),
         )
     )
@@ -247,7 +248,7 @@ def test_a_jury_is_read_from_its_file(tmp_path, monkeypatch):
     path = tmp_path / "jury.yaml"
     path.write_text(JURY)
 
-    jury = load_jury(path)
+    (jury,) = load_judges(path)
 
     first, second, third = jury.judges
     assert (jury.name, jury.combine, jury.weights) == ("three", "majority", (2.0, 1.0, 1.0))
@@ -266,7 +267,7 @@ def test_a_jury_is_read_from_its_file(tmp_path, monkeypatch):
         (JURY.replace("weight: 2", "weight: 0"), r"jury.yaml:7:.*weight"),
         (JURY.replace("{judge: local}", "{judge: local, mode: joint}"), r"nothing but `weight`"),
         (JURY.replace("{judge: local}", "{name: x}"), r"jury.yaml:9:.*key `model`"),
-        (JURY.partition("    - {model")[0], r"at least two judges"),
+        (JURY.partition("    - {model")[0], r"at least 2 judges"),
         (JURY.replace("name: mini", "name: mini, api_key: sk-" + "a1" * 20), "without keys"),
     ],
 )
@@ -275,7 +276,7 @@ def test_a_wrong_file_is_refused_with_its_place(tmp_path, wrong, message):
     path.write_text(wrong)
 
     with pytest.raises(InputError, match=message) as caught:
-        load_jury(path, reads_keys=False)
+        load_judges(path, reads_keys=False)
 
     assert "a1a1a1" not in str(caught.value)
 

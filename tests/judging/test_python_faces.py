@@ -10,7 +10,7 @@ import voirdire
 from judging.live.live_cases import RUBRIC, Gated, Script, items_of, until
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
 from voirdire.errors import AccessError, InputError
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import LlmJudge
 from voirdire.testing import ScriptedModel
 
 STORE = "voirdire-replies.sqlite"
@@ -142,7 +142,7 @@ def test_a_cancelled_judging_keeps_what_was_in_flight(tmp_path):
 
     async def cancelled():
         model = OpenForTheFirst(script.answer)
-        judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=3))
+        judge = LlmJudge(model=model, probability="stated", concurrency=3)
         judging = asyncio.create_task(
             voirdire.ajudge(items_of(50), judge=judge, rubric=RUBRIC, store=store)
         )

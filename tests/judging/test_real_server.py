@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from servers.overheard import overhear
-from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.judging import LlmJudge, judge_items
 from voirdire.models import Capabilities, load_model
 from voirdire.probes import attacked, attacks
 from voirdire.records import Item, Message
@@ -69,7 +69,7 @@ def judged(server, items, rubric, *, seed=None, capabilities=None, **asking):
                 capabilities=capabilities,
             )
             model = Seeded(model, seed)
-            judge = LlmJudge(model=model, limits=Limits(concurrency=1), **asking)
+            judge = LlmJudge(model=model, concurrency=1, **asking)
             (batch,) = await asyncio.to_thread(
                 lambda: list(judge_items(items, judge, rubric=rubric))
             )
@@ -196,7 +196,7 @@ def messages_about(items, **asking):
         sent.append(msgspec.to_builtins(request.messages))
         return {"apology": 0.5, "disclaimer": 0.5}
 
-    judge = LlmJudge(model=ScriptedModel(answer), limits=Limits(concurrency=1), **asking)
+    judge = LlmJudge(model=ScriptedModel(answer), concurrency=1, **asking)
     list(judge_items(items, judge, rubric=TWO))
     return sent
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.judging import Limits, LlmJudge, judge_file
+from voirdire.judging import LlmJudge, judge_file
 from voirdire.testing import ScriptedModel
 
 ITEMS = [{"id": "a", "prompt": "p", "response": "r"}, {"id": "b", "prompt": "p"}]
@@ -14,7 +14,7 @@ ITEMS = [{"id": "a", "prompt": "p", "response": "r"}, {"id": "b", "prompt": "p"}
 @pytest.fixture
 def judge():
     model = ScriptedModel(lambda request: AssertionError("nothing is called"))
-    return LlmJudge(model=model, probability="stated", limits=Limits(concurrency=1))
+    return LlmJudge(model=model, probability="stated", concurrency=1)
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "link.parquet", "out.parquet.dropped.jsonl"])

@@ -11,7 +11,7 @@ import pytest
 import voirdire
 from judging.calls.scripted_calls import RUBRIC, reply_of
 from voirdire.errors import AccessError, UnsupportedError
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import LlmJudge
 from voirdire.models import Capabilities
 from voirdire.records import Item
 
@@ -55,7 +55,7 @@ class OneAtATime(Slow):
 
 
 def judged(model, items, store, *, probability="stated"):
-    judge = LlmJudge(model=model, probability=probability, limits=Limits(concurrency=16))
+    judge = LlmJudge(model=model, probability=probability, concurrency=16)
     return voirdire.judge(items, judge=judge, rubric=RUBRIC, store=store)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from models.provider_addresses import HOSTED
 from voirdire.errors import InputError
-from voirdire.judging import load_llm_judges
+from voirdire.judging import load_judges
 
 ALLOWED_VARIABLE = "VOIRDIRE_KEY_VARIABLES"
 SECRET = "AWS_SECRET_ACCESS_KEY"
@@ -37,7 +37,7 @@ def check(tmp_path, monkeypatch):
             "schema: voirdire.judges/1\njudges:\n  - " + "\n    ".join(rows), encoding="utf-8"
         )
         monkeypatch.setenv(variable or "OPENAI_API_KEY", "any-key")
-        load_llm_judges(path)
+        load_judges(path)
 
     return load
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from voirdire.judging import Limits, LlmJudge, Price
+from voirdire.judging import LlmJudge, Price
 from voirdire.records import Reply, Usage
 from voirdire.rewards import LiveReward, reward_of_weights
 from voirdire.rubrics import rubric_from_text
@@ -80,7 +80,7 @@ def test_calls_failures_and_cost_of_a_language_model_are_counted():
         model=ScriptedModel(answered),
         probability="stated",
         price=Price(input=0.25, output=0.0),
-        limits=Limits(max_attempts=1),
+        max_attempts=1,
     )
     reward = reward_of_weights({"b": {"sorry": 1.0}}, rubric=rubric_from_text(RUBRIC), name="r")
 

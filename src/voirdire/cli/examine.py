@@ -303,19 +303,20 @@ def _open_verdicts(
         yield judges
         return
     from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
-    from voirdire.cli.model_judges import is_judges_file, make_judges
-    from voirdire.judging import Asking
+    from voirdire.cli.model_judges import are_several, make_judges
+    from voirdire.judging import ModelSettings
     from voirdire.judging.outputs import STORE_NAME
 
-    are_several = is_judges_file(judge)
+    made = make_judges(judge, ModelSettings())
+    several = are_several(judge, made)
     run = replace(run, store=run.store or STORE_NAME)
     with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
         judged = run_judges(
             source,
-            folder if are_several else str(Path(folder) / "verdicts.parquet"),
+            folder if several else str(Path(folder) / "verdicts.parquet"),
             run,
-            judges=make_judges(judge, Asking()),
-            are_several=are_several,
+            judges=made,
+            are_several=several,
             rubric=rubric,
         )
         say_problems(judged)

@@ -159,7 +159,7 @@ def _examine(
 
 def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
     """Tell whether calls of a language model are to be paid for."""
-    from voirdire.judging.judges.cascade_jury_files import detect_kind
+    from voirdire.judging.judges_file import is_judges_file
     from voirdire.models import is_model_name
     from voirdire.rewards.reward_judge import choose_judge
 
@@ -167,7 +167,7 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
     if all(source is None or asked[name] for name, source in verdicts.items()):
         return False
     judge = choose_judge(model.judge, asked["judge"])
-    return not isinstance(judge, str) or is_model_name(judge) or detect_kind(judge) is not None
+    return not isinstance(judge, str) or is_model_name(judge) or is_judges_file(judge)
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from voirdire.cli.model_judges import (
     UsualAskingOptions,
     choose_name,
     make_judge,
-    refuse_idle_options,
 )
 from voirdire.cli.option_groups import (
     option_group,
@@ -49,12 +48,12 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_output
-from voirdire.judging import Asking
+from voirdire.judging import ModelSettings
 from voirdire.rewards.fitting.settings import EVERY_OTHER, FitSettings, Sign
 from voirdire.rewards.settings import ComparisonSettings
 
 if TYPE_CHECKING:
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.fitting.judged_comparisons import FitProgress
     from voirdire.rewards.model import RewardModel
@@ -97,7 +96,7 @@ def fit_command(
     verdicts: Files = [],
     only: Only = None,
     judge: OptionalJudge = None,
-    asking: UsualAskingOptions = Asking(),
+    asking: UsualAskingOptions = ModelSettings(),
     weights: File = None,
     fitting: FittingOptions = FitSettings(),
     certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
@@ -190,19 +189,14 @@ def _described(state: FitProgress, _seconds: float) -> tuple[str, float, float]:
 
 
 def _asked(
-    call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
+    call: Call, judge: str | None, asking: ModelSettings, *, has_verdicts: bool
 ) -> JudgeLike | None:
     """Make the judge; with verdicts its name is only looked up among them."""
-    from voirdire.models import is_model_name
-
-    names = judge or "local"
-    is_asked = is_model_name(names) or names.lower().endswith((".yaml", ".yml"))
-    if not has_verdicts and is_asked:
-        refuse_idle_options(call, judge=names)
-        return make_judge(names, asking)
+    if not has_verdicts:
+        made = make_judge(judge or "local", asking, call=call)
+        return judge and made
     if typed := call.flags((*USUAL, *OF_REPLIES)):
-        got = "verdicts that there are" if has_verdicts else repr(shorten(names))
-        msg = f"`--judge` must name a language model for {typed}, got {got}."
+        msg = f"`--judge` must name a language model for {typed}, got verdicts that there are."
         raise UsageError(msg)
     return judge
 

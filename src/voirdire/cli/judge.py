@@ -12,13 +12,11 @@ from cyclopts import Parameter
 from voirdire._messages import shorten
 from voirdire.cli.judging_progress import watch_judges
 from voirdire.cli.model_judges import (
-    ASKING,
     AskingOptions,
     DryRun,
     JudgingOptions,
-    is_judges_file,
+    are_several,
     make_judges,
-    refuse_idle_options,
 )
 from voirdire.cli.options import AsJson, JudgeName, Output, RubricName, Workers
 from voirdire.cli.printing import (
@@ -29,13 +27,13 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, rewrite_as_options, say
 from voirdire.errors import InputError
-from voirdire.judging import Asking, JudgingSettings
+from voirdire.judging import JudgingSettings, ModelSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging import JudgingSummary, SeveralJudged
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
 
 __all__ = ["judge_command", "run_judges", "say_if_all_failed", "say_problems"]
 
@@ -50,7 +48,7 @@ def judge_command(
     judge: JudgeName = "local",
     settings: JudgingOptions = JudgingSettings(),
     workers: Workers = 0,
-    asking: AskingOptions = Asking(),
+    asking: AskingOptions = ModelSettings(),
     show_prompt: bool = False,
     dry_run: DryRun = False,
     show_card: bool = False,
@@ -94,16 +92,15 @@ def judge_command(
         from_file = judge.lower().endswith((".yaml", ".yml"))
         _print_prompts(items, asked, asking, rubric=rubric, settings=settings, has_titles=from_file)
         return
-    refuse_idle_options(call, judge=judge, names=ASKING)
     if items is None:
         msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
         raise UsageError(msg)
     listen_for_interrupts()
-    are_several = is_judges_file(judge)
-    judges = make_judges(judge, asking, reads_keys=not dry_run)
-    settings = replace(settings, workers=workers or (1 if are_several else "auto"))
+    judges = make_judges(judge, asking, call=call, reads_keys=not dry_run)
+    several = are_several(judge, judges)
+    settings = replace(settings, workers=workers or (1 if several else "auto"))
     if dry_run:
-        place = output / "any" if are_several and output else output
+        place = output / "any" if several and output else output
         estimates = [
             estimate_run(items, judge=each, rubric=rubric, output=place, settings=settings)
             for each in judges
@@ -117,9 +114,9 @@ def judge_command(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     judged = run_judges(
-        items, str(output), settings, judges=judges, are_several=are_several, rubric=rubric
+        items, str(output), settings, judges=judges, are_several=several, rubric=rubric
     )
-    _print(judged, are_several=are_several, as_json=as_json)
+    _print(judged, are_several=several, as_json=as_json)
 
 
 def run_judges(
@@ -205,7 +202,7 @@ def _print_card(judge: str, *, as_json: bool) -> None:
     print_result(card.to_dict(), card.to_markdown(), as_json=as_json)
 
 
-def _check(items: str | None, judge: str, asking: Asking, *, as_json: bool) -> None:
+def _check(items: str | None, judge: str, asking: ModelSettings, *, as_json: bool) -> None:
     """Print what the server of a language model can do."""
     from voirdire.models import check_model, is_model_name, load_model
 
@@ -237,7 +234,7 @@ def _check(items: str | None, judge: str, asking: Asking, *, as_json: bool) -> N
 def _print_prompts(
     items: str | None,
     judges: Sequence[JudgeLike],
-    asking: Asking,
+    asking: ModelSettings,
     *,
     rubric: str,
     settings: JudgingSettings,

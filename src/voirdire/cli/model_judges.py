@@ -12,24 +12,36 @@ from voirdire._types import Language
 from voirdire.cli.option_groups import called, option_group, with_reader
 from voirdire.cli.options import Base, File, run_options
 from voirdire.cli.shell import Call, UsageError
-from voirdire.judging import Asking, JudgingSettings, Price
+from voirdire.judging import JudgingSettings, ModelSettings, Price
 from voirdire.rewards.settings import ScoringSettings, SynthesisSettings
 
-ASKING = tuple(row.name for row in fields(Asking))
+_NOT_TYPED = (
+    *("model", "name", "key_header", "served_as", "top_logprobs", "both_orders"),
+    *("max_attempts", "max_retries", "capabilities", "extra"),
+)
+"""What is said in Python or in a file of judges only."""
+
+ASKING = tuple(row.name for row in fields(ModelSettings) if row.name not in _NOT_TYPED)
 USUAL = (
     *("mode", "probability", "language", "base_url", "api_key_env"),
     *("concurrency", "timeout_s", "price", "max_cost", "keep_going", "calibration"),
 )
 """What every command offers that may ask a language model; a file of judges says the rest."""
 
+OF_WRITER = (
+    *("base_url", "api_key_env", "reasoning_effort", "concurrency", "timeout_s", "price"),
+    *("max_cost", "keep_going", "requests_per_minute", "tokens_per_minute"),
+)
+"""What a command offers that has a model write."""
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging import JudgeLike
 
-    AskingOptions: TypeAlias = Asking
-    UsualAskingOptions: TypeAlias = Asking
-    WriterOptions: TypeAlias = Asking
+    AskingOptions: TypeAlias = ModelSettings
+    UsualAskingOptions: TypeAlias = ModelSettings
+    WriterOptions: TypeAlias = ModelSettings
     JudgingOptions: TypeAlias = JudgingSettings
     ScoringOptions: TypeAlias = ScoringSettings
     SynthesisOptions: TypeAlias = SynthesisSettings
@@ -51,31 +63,19 @@ else:
         "calibration": File,
         "price": with_reader(_read_price, metavar="IN,OUT"),
     }
-    AskingOptions = option_group(
-        Asking,
-        panel=_MODELS,
-        without=("top_logprobs", "capabilities", "extra"),
-        **_OWN,
-    )
+    AskingOptions = option_group(ModelSettings, panel=_MODELS, only=ASKING, **_OWN)
     JudgingOptions = run_options(JudgingSettings)
     ScoringOptions = run_options(ScoringSettings, base=Base)
     SynthesisOptions = run_options(
         SynthesisSettings, language=_OWN["language"], temperature=float, max_tokens=int
     )
-    UsualAskingOptions = option_group(Asking, panel=_MODELS, only=USUAL, **_OWN)
-    WriterOptions = option_group(
-        Asking,
-        panel=_MODELS,
-        only=(
-            *("base_url", "api_key_env", "reasoning_effort", "concurrency", "timeout_s", "price"),
-            *("max_cost", "keep_going", "requests_per_minute", "tokens_per_minute"),
-        ),
-        **_OWN,
-    )
+    UsualAskingOptions = option_group(ModelSettings, panel=_MODELS, only=USUAL, **_OWN)
+    WriterOptions = option_group(ModelSettings, panel=_MODELS, only=OF_WRITER, **_OWN)
 
 __all__ = [
     "ASKING",
     "OF_REPLIES",
+    "OF_WRITER",
     "USUAL",
     "AskingOptions",
     "DryRun",
@@ -85,12 +85,11 @@ __all__ = [
     "SynthesisOptions",
     "UsualAskingOptions",
     "WriterOptions",
+    "are_several",
     "choose_name",
-    "is_judges_file",
     "make_judge",
     "make_judge_or_own",
     "make_judges",
-    "refuse_idle_options",
 ]
 
 OF_REPLIES = ("store", "retry_failures")
@@ -109,13 +108,6 @@ Only: TypeAlias = Annotated[
 ]
 
 
-def is_judges_file(name: str) -> bool:
-    """Tell whether a name is a YAML file of judges: one that is no cascade and no jury."""
-    from voirdire.judging.judges.cascade_jury_files import detect_kind
-
-    return name.lower().endswith((".yaml", ".yml")) and detect_kind(name) is None
-
-
 def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
     """Name who judges, or whose of the stored verdicts count."""
     if verdicts and judge is not None:
@@ -127,23 +119,19 @@ def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[Any])
     return only if verdicts else judge
 
 
-def make_judges(name: str, asking: Asking, *, reads_keys: bool = True) -> Sequence[JudgeLike]:
-    """Make the judges of a file, or the one that is named; a local judge stays as it is."""
-    from voirdire.judging import load_llm_judge, load_llm_judges
-    from voirdire.judging.judges.cascade_jury_files import load_judge_file
-    from voirdire.models import is_model_name
+def are_several(name: str, judges: Sequence[object]) -> bool:
+    """Return whether these are the judges of a file, each with verdicts of its own."""
+    from voirdire.judging import LlmJudge
+    from voirdire.judging.judges_file import is_judges_file
 
-    if is_judges_file(name):
-        return load_llm_judges(name, reads_keys=reads_keys)
-    judge: Any = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
-    if judge is None and is_model_name(name):
-        judge = load_llm_judge(name, asking, reads_keys=reads_keys)
-    return [name if judge is None else judge]
+    return is_judges_file(name) and isinstance(judges[0], LlmJudge)
 
 
-def make_judge(name: str, asking: Asking, *, reads_keys: bool = True) -> JudgeLike:
+def make_judge(
+    name: str, settings: ModelSettings, *, call: Call | None = None, reads_keys: bool = True
+) -> JudgeLike:
     """Make the one judge that is named."""
-    judges = make_judges(name, asking, reads_keys=reads_keys)
+    judges = make_judges(name, settings, call=call, reads_keys=reads_keys)
     if len(judges) > 1:
         rule = f"`{shorten(name)}` must hold one judge, got {len(judges)}"
         msg = f"{rule}. A jury.yaml makes one judge of several."
@@ -154,32 +142,34 @@ def make_judge(name: str, asking: Asking, *, reads_keys: bool = True) -> JudgeLi
 def make_judge_or_own(
     call: Call,
     name: str | None,
-    asking: Asking,
+    settings: ModelSettings,
     *,
     idle: Sequence[str] = USUAL,
     why: str = "name the `--judge` too",
-    reads_keys: bool = True,
 ) -> JudgeLike | None:
     """Make the judge that is named; where none is, or the reward's own, options are idle."""
     if name is None or name == "own":
         call.refuse(idle, why=why)
         return name
-    refuse_idle_options(call, judge=name)
-    return make_judge(name, asking, reads_keys=reads_keys)
+    return make_judge(name, settings, call=call)
 
 
-def refuse_idle_options(call: Call, *, judge: str, names: Sequence[str] = USUAL) -> None:
-    """Refuse options of models where none is called, or where a file says them."""
-    from voirdire.judging.judges.cascade_jury_files import detect_kind
-    from voirdire.models import is_model_name
+def make_judges(
+    name: str, settings: ModelSettings, *, call: Call | None = None, reads_keys: bool = True
+) -> Sequence[JudgeLike]:
+    """Make the judges of a name or a file.
 
-    kind = detect_kind(judge)
-    if kind or is_judges_file(judge):
-        of_file = [name for name in names if not (kind and name == "max_cost")]  # this run's
-        if typed := call.flags(of_file):
-            said = f"`{shorten(judge)}` must say everything about its judges"
-            msg = f"{said}, got {typed} beside it. Write it into the file."
-            raise UsageError(msg)
-    elif not is_model_name(judge) and (typed := call.flags([*names, *OF_REPLIES])):
-        msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
-        raise UsageError(f"{msg}{shorten(judge)!r}.")
+    Options of a `call` are refused where no model is called, or where a file says them.
+    """
+    from voirdire.judging.judges_file import is_judges_file, open_judges
+
+    of_file = [each for each in ASKING if each != "max_cost"]  # that is this run's
+    if call and is_judges_file(name) and (flags := call.flags(of_file)):
+        said = f"`{shorten(name)}` must say everything about its judges"
+        msg = f"{said}, got {flags} beside it. Write it into the file."
+        raise UsageError(msg)
+    judges = open_judges(name, settings, reads_keys=reads_keys)
+    if call and judges == (name,) and (flags := call.flags([*ASKING, *OF_REPLIES])):
+        msg = f"`--judge` must name a language model for {flags}, such as openai/gpt-4o-mini, got "
+        raise UsageError(f"{msg}{shorten(name)!r}.")
+    return judges

@@ -11,7 +11,6 @@ from voirdire.cli.model_judges import (
     DryRun,
     UsualAskingOptions,
     make_judge,
-    refuse_idle_options,
 )
 from voirdire.cli.option_groups import with_reader, with_spelling
 from voirdire.cli.options import AsJson, File, JudgeName, RubricName, run_options
@@ -23,7 +22,7 @@ from voirdire.cli.printing import (
 )
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import Page, check_written
-from voirdire.judging import Asking
+from voirdire.judging import ModelSettings
 from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def probe_command(
     rubric: RubricName = "safety",
     judge: JudgeName = "local",
     settings: ProbeOptions = ProbeSettings(),
-    asking: UsualAskingOptions = Asking(),
+    asking: UsualAskingOptions = ModelSettings(),
     humans: File = None,
     dry_run: DryRun = False,
     gate: bool = False,
@@ -85,11 +84,10 @@ def probe_command(
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
-    refuse_idle_options(call, judge=judge)
     check_written(report=page.report)
     listen_for_interrupts()
     chosen: dict[str, Any] = {
-        "judge": make_judge(judge, asking, reads_keys=not dry_run),
+        "judge": make_judge(judge, asking, call=call, reads_keys=not dry_run),
         "rubric": load_rubric(rubric),
         "settings": settings,
     }

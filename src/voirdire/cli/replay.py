@@ -24,7 +24,7 @@ from voirdire.cli.printing import (
     say_warnings,
 )
 from voirdire.cli.shell import Call, say
-from voirdire.judging import Asking
+from voirdire.judging import ModelSettings
 from voirdire.rewards.settings import ReplaySettings
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def replay_command(
         ),
     ] = None,
     settings: ReplayOptions = ReplaySettings(),
-    asking: UsualAskingOptions = Asking(),
+    asking: UsualAskingOptions = ModelSettings(),
     as_json: AsJson = False,
 ) -> None:
     """Give a training run's completions the rewards that another reward would have given.

@@ -37,7 +37,7 @@ from voirdire.cli.printing import (
     say_warnings,
 )
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.judging import Asking
+from voirdire.judging import ModelSettings
 from voirdire.rewards.settings import ScoringSettings
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def score_command(
     verdicts: Files = [],
     only: Only = None,
     judge: RewardJudge = None,
-    asking: UsualAskingOptions = Asking(),
+    asking: UsualAskingOptions = ModelSettings(),
     rubric: RewardRubric = None,
     require_certified: RequireCertified = False,
     settings: ScoringOptions = ScoringSettings(),

@@ -21,7 +21,7 @@ from voirdire.cli.options import (
 )
 from voirdire.cli.printing import say_notes, say_warnings
 from voirdire.cli.shell import Call, UsageError
-from voirdire.judging import Asking, LiveSettings
+from voirdire.judging import LiveSettings, ModelSettings
 from voirdire.web import ServerSettings
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def serve_command(
     center: Center = False,
     judge: RewardJudge = None,
     other_judge: OtherJudge = False,
-    asking: UsualAskingOptions = Asking(),
+    asking: UsualAskingOptions = ModelSettings(),
     store: Annotated[str | None, Parameter(metavar="FILE|URL")] = None,
     host: str = "127.0.0.1",
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = 8000,

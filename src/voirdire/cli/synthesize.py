@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from voirdire.cli.judging_progress import watch_run
 from voirdire.cli.model_judges import (
+    OF_WRITER,
     SynthesisOptions,
     WriterOptions,
     make_judge,
@@ -21,7 +22,7 @@ from voirdire.cli.printing import (
     say_drops,
 )
 from voirdire.cli.shell import UsageError, say
-from voirdire.judging import Asking
+from voirdire.judging import ModelSettings
 from voirdire.rewards.settings import SynthesisSettings
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def synthesize_command(
     rubric: RubricName = "safety",
     recipes: File = None,
     settings: SynthesisOptions = SynthesisSettings(),
-    asking: WriterOptions = Asking(),
+    asking: WriterOptions = ModelSettings(),
     judge: JudgeName = "local",
     as_json: AsJson = False,
 ) -> None:
@@ -64,32 +65,26 @@ def synthesize_command(
         Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
-    from voirdire.judging import LlmJudge
     from voirdire.reporting.synthesis_tables import synthesis_tables
     from voirdire.rewards import synthesize_file
 
     listen_for_interrupts()
-    writing = replace(asking, probability="stated", language=settings.language, seed=settings.seed)
-    judging = replace(
-        writing,
-        probability="logprob",
+    verifying = replace(
+        asking,
+        language=settings.language,
+        seed=settings.seed,
         reasoning_effort=None,
         base_url=None,
         api_key_env=None,
         price=None,
     )
-    writer = make_judge(model, writing)
-    if not isinstance(writer, LlmJudge):
-        msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
-        raise UsageError(msg)
     settled: dict[str, Any] = {
         "rubric": rubric,
-        "model": writer.model,
-        "judge": make_judge(judge, judging),
+        "model": model,
+        "judge": make_judge(judge, verifying),
         "recipes": recipes,
-        "limits": writer.limits,
-        "price": writer.price,
         "settings": settings,
+        **{name: getattr(asking, name) for name in OF_WRITER},
     }
     if output == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."

@@ -11,7 +11,13 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
+    from voirdire.judging.calibration import (
+        JudgeCalibration,
+        QuestionCalibration,
+        load_calibration,
+    )
     from voirdire.judging.call_plan import show_prompt
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.engine import LiveState
     from voirdire.judging.estimate import RunEstimate, estimate_run
@@ -20,17 +26,8 @@ if TYPE_CHECKING:
         judge_file,
         judge_file_with_several,
     )
-    from voirdire.judging.judges.calibration import (
-        JudgeCalibration,
-        QuestionCalibration,
-        load_calibration,
-    )
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.cascade_jury_files import load_cascade, load_jury
-    from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
-    from voirdire.judging.judges.jury import JudgeLike, JuryJudge
-    from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
-    from voirdire.judging.limits import Limits
+    from voirdire.judging.judges_file import load_judges
+    from voirdire.judging.jury import JudgeLike, JuryJudge
     from voirdire.judging.local import (
         JudgeCard,
         LocalJudge,
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
         distill_judge,
         load_local_judge,
     )
+    from voirdire.judging.model_settings import LlmJudge, ModelSettings
     from voirdire.judging.port import Judge, ScriptedJudge
     from voirdire.judging.pricing import Price, price_of
     from voirdire.judging.replies import ReplyListing, StoredReply, list_replies
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerSummary",
-    "Asking",
     "CallProgress",
     "CallSummary",
     "CascadeJudge",
@@ -65,16 +62,15 @@ __all__ = [
     "JudgeCalibration",
     "JudgeCard",
     "JudgeLike",
-    "JudgeSpec",
     "JudgingProgress",
     "JudgingSettings",
     "JudgingSummary",
     "JuryJudge",
-    "Limits",
     "LiveSettings",
     "LiveState",
     "LlmJudge",
     "LocalJudge",
+    "ModelSettings",
     "Price",
     "QuestionCalibration",
     "QuestionFigures",
@@ -95,11 +91,7 @@ __all__ = [
     "judge_items",
     "list_replies",
     "load_calibration",
-    "load_cascade",
     "load_judges",
-    "load_jury",
-    "load_llm_judge",
-    "load_llm_judges",
     "load_local_judge",
     "price_of",
     "show_prompt",
@@ -107,29 +99,27 @@ __all__ = [
 
 _HOMES = {
     "AnswerSummary": "voirdire.records.replies",
-    "Asking": "judges.llm_judge",
     "CallProgress": "summary",
     "CallSummary": "voirdire.records.replies",
-    "CascadeJudge": "judges.cascade",
+    "CascadeJudge": "cascade",
     "ClassSummary": "summary",
     "DistillSettings": "settings",
     "Distilled": "distilling",
     "Judge": "port",
-    "JudgeCalibration": "judges.calibration",
+    "JudgeCalibration": "calibration",
     "JudgeCard": "local",
-    "JudgeLike": "judges.jury",
-    "JudgeSpec": "judges.judges_file",
+    "JudgeLike": "jury",
     "JudgingProgress": "summary",
     "JudgingSettings": "settings",
     "JudgingSummary": "summary",
-    "JuryJudge": "judges.jury",
-    "Limits": "limits",
+    "JuryJudge": "jury",
     "LiveSettings": "settings",
     "LiveState": "engine",
-    "LlmJudge": "judges.llm_judge",
+    "LlmJudge": "model_settings",
     "LocalJudge": "local",
+    "ModelSettings": "model_settings",
     "Price": "pricing",
-    "QuestionCalibration": "judges.calibration",
+    "QuestionCalibration": "calibration",
     "QuestionFigures": "local",
     "QuestionSummary": "summary",
     "ReplyListing": "replies",
@@ -147,12 +137,8 @@ _HOMES = {
     "judge_file_with_several": "file_run",
     "judge_items": "answering",
     "list_replies": "replies",
-    "load_calibration": "judges.calibration",
-    "load_cascade": "judges.cascade_jury_files",
-    "load_judges": "judges.judges_file",
-    "load_jury": "judges.cascade_jury_files",
-    "load_llm_judge": "judges.llm_judge",
-    "load_llm_judges": "judges.judges_file",
+    "load_calibration": "calibration",
+    "load_judges": "judges_file",
     "load_local_judge": "local",
     "price_of": "pricing",
     "show_prompt": "call_plan",

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import warnings
 from contextlib import AbstractContextManager, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
 
-from voirdire._validation import check_count
+from voirdire._validation import check_count, check_names
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.bound import note_distrust
 from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
+from voirdire.judging.model_settings import ModelSettings
 from voirdire.judging.outputs import open_replies
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.run import judge_batches, judge_batches_async
@@ -27,12 +28,12 @@ from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.judging.summary import CallProgress
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
@@ -45,13 +46,13 @@ def judge(
     *,
     rubric: Rubric | str | Path = "safety",
     judge: JudgeLike = "local",
-    base_url: str | None = None,
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
     store: str | Path | Literal[False] | None = None,
     retry_failures: bool = False,
     progress: Callable[[JudgingProgress], None] | None = None,
+    **settings: Any,
 ) -> Verdicts:
     """Judge items in memory.
 
@@ -64,9 +65,6 @@ def judge(
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade or a jury.
-    base_url : str, optional
-        Another OpenAI-compatible server for a model that is named as `judge`, such as
-        ``"http://localhost:8000/v1"``.
     threshold : float, or mapping of str to float, optional
         In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
         from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
@@ -82,6 +80,9 @@ def judge(
         Call a language model again where it failed in an earlier run.
     progress : callable, optional
         Called with a `voirdire.judging.JudgingProgress` a few times a second.
+    **settings
+        Fields of `voirdire.judging.ModelSettings` for a model that is named as `judge`, such as
+        ``base_url="http://localhost:8000/v1"`` or ``mode="single"``.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def judge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    given = _plan_items(items, judge, rubric, base_url, threshold, judged, behavior)
+    given = _plan_items(items, judge, rubric, settings, threshold, judged, behavior)
     replies = StoredReplies(store, retry_failures)
     found = judge_by_plan(given.items, given.plan, replies=replies, progress=progress)
     return given.complete(found)
@@ -129,13 +130,13 @@ async def ajudge(
     *,
     rubric: Rubric | str | Path = "safety",
     judge: JudgeLike = "local",
-    base_url: str | None = None,
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
     store: str | Path | Literal[False] | None = None,
     retry_failures: bool = False,
     progress: Callable[[JudgingProgress], None] | None = None,
+    **settings: Any,
 ) -> Verdicts:
     """Judge items in memory, in the running event loop.
 
@@ -143,7 +144,7 @@ async def ajudge(
 
     Parameters
     ----------
-    items, rubric, judge, base_url, threshold, judged, behavior, store, retry_failures, progress
+    items, rubric, judge, threshold, judged, behavior, store, retry_failures, progress, **settings
         As for `voirdire.judge`.
 
     Returns
@@ -171,7 +172,7 @@ async def ajudge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    given = _plan_items(items, judge, rubric, base_url, threshold, judged, behavior)
+    given = _plan_items(items, judge, rubric, settings, threshold, judged, behavior)
     replies = StoredReplies(store, retry_failures)
     found = await ajudge_by_plan(given.items, given.plan, replies=replies, progress=progress)
     return given.complete(found)
@@ -202,13 +203,15 @@ def _plan_items(
     items: Any,
     judge: Any,
     rubric: Rubric | str | Path,
-    base_url: str | None,
+    settings: Mapping[str, Any],
     threshold: Threshold | None,
     judged: Judged,
     behavior: str | None,
 ) -> _PlannedItems:
+    known = {*(ajudge.__kwdefaults__ or ()), *(row.name for row in fields(ModelSettings))}
+    check_names(settings, sorted(known), of="judge")
     plan = plan_judging(
-        judge, rubric, threshold=threshold, judged=judged, whole=False, base_url=base_url
+        judge, rubric, threshold=threshold, judged=judged, whole=False, settings=settings
     )
     check_behavior(behavior, plan.rubric)
     found, dropped = read_items_in_memory(items, plan.reading(ItemLayout(behavior=behavior)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._messages import shorten
 from voirdire.documents import hash_content
 from voirdire.judging.call_plan import CallPlan, plan_calls
-from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
+from voirdire.judging.cascade import DEFAULT, Bounds, is_unsure, read_bounds
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
 from voirdire.records.thresholds import get_thresholds
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, ProbabilitySource, Threshold
     from voirdire.io.declared import ItemLayout, ItemReading
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.jury import JuryJudge
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.jury import JuryJudge
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.port import Answerer
     from voirdire.rubrics import Rubric
     from voirdire.stats import Calibrator

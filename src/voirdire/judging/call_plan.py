@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
     from voirdire.judging.asking import Answers
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.models import ChatRequest
     from voirdire.rubrics import Question, Rubric
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import ReplyForm
     from voirdire.judging.calls import Call
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.models import ChatRequest
 
@@ -60,8 +60,8 @@ _log = logging.getLogger("voirdire")
 
 SPENT = "the judge has spent its `max_cost`"
 _TRANSIENT = (RateLimitError, ModelTimeoutError, ServerError)
-_FIRST_TRIES, _RETRIES_UNREACHED, _ACCOUNT_ERRORS = 50, 2, 3
-"""Tries without any answer, retries without any connection, and refused keys that end a run."""
+_MOST_IN_A_ROW, _FIRST_TRIES, _RETRIES_UNREACHED, _ACCOUNT_ERRORS = 100, 50, 2, 3
+"""Calls without an answer in a row, tries without any, retries without any connection, and refused keys that end a run."""
 
 _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5
@@ -185,7 +185,7 @@ class Caller:
     """
 
     def __init__(self, judge: LlmJudge, *, retry_failures: bool, live: LiveSettings | None) -> None:
-        if judge.known_price is None and judge.limits.max_cost is not None:
+        if judge.known_price is None and judge.max_cost is not None:
             msg = (
                 f"`max_cost` needs the price of {judge.chat_model.name!r}, which is not known. "
                 "Declare it with `--price IN,OUT`, or as `price`."
@@ -197,7 +197,7 @@ class Caller:
         self.judge_id = 0
         self.pace = Pace(judge)
         self.error: Exception | None = None
-        self._model, self._limits = judge.chat_model, judge.limits
+        self._model = judge.chat_model
         self._form: ReplyForm = self._model.capabilities.forms[0]
         self._address = str(self._model.settings.get("base_url") or "")
         self._retry_failures = retry_failures
@@ -213,7 +213,7 @@ class Caller:
         self._last = ""  # why a live judge was out of order the last time
         self._checked: asyncio.Event | None = None
         # a call that waits for its retry keeps its place; of a live judge it leaves it to others
-        self._under_way = asyncio.Semaphore(self._limits.concurrency * (1 if live is None else 2))
+        self._under_way = asyncio.Semaphore(self.judge.concurrency * (1 if live is None else 2))
 
     async def start(
         self, replies: StoredReplies, *, fingerprint: str, description: Mapping[str, Any]
@@ -260,7 +260,7 @@ class Caller:
 
     def reuse(self, call: Call[T], blobs: Sequence[bytes]) -> tuple[Outcome[T] | None, int]:
         """Read what is stored: the outcome, None where the call must be made; unread replies."""
-        outcome, n_unread = read_stored(call, blobs, max_attempts=self._limits.max_attempts)
+        outcome, n_unread = read_stored(call, blobs, max_attempts=self.judge.max_attempts)
         if outcome is None:
             return None, n_unread
         if self._retry_failures and (outcome.failure or outcome.is_partial):
@@ -301,7 +301,7 @@ class Caller:
         if outcome is not None:
             return outcome
         tries = tries or _Attempts()
-        tries.n_unread = 0 if n_unread >= self._limits.max_attempts else n_unread
+        tries.n_unread = 0 if n_unread >= self.judge.max_attempts else n_unread
         tries.n_kept, tries.began = len(blobs), asyncio.get_running_loop().time()
         async with self._under_way:
             return await self._try(call, tries, on_send)
@@ -366,7 +366,7 @@ class Caller:
             tries.n_unread += 1
             tries.n_cut += reply.finish_reason == "length"
             self._note_unreadable(error, n_trips)
-            if not error.is_refusal and tries.n_unread < self._limits.max_attempts:
+            if not error.is_refusal and tries.n_unread < self.judge.max_attempts:
                 return None
             self._counts.n_failures += error.partial is None
             self._finish_check(None)
@@ -380,7 +380,7 @@ class Caller:
 
     def _may_pass(self, error: ModelCallError, tries: _Attempts) -> bool:
         """Whether the call is made again after an error."""
-        most = self._limits.max_retries
+        most = self.judge.max_retries
         is_within = tries.n_errors <= most and tries.n_limited <= _MOST_LIMITED * most
         is_soon = (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
         return isinstance(error, _TRANSIENT) and is_within and is_soon
@@ -459,7 +459,7 @@ class Caller:
     async def _reply(
         self, request: ChatRequest, n_samples: int, *, is_trial: bool
     ) -> Sequence[Reply]:
-        limit_s = self._limits.timeout_s
+        limit_s = self.judge.timeout_s
         if is_trial and self._live is not None:
             limit_s = min(limit_s, self._live.deadline_s)
         try:
@@ -542,7 +542,7 @@ class Caller:
         self._end_if_hopeless(error, n_trips)
 
     def _end_if_hopeless(self, error: VoirdireError, n_trips: int) -> None:
-        most = self._limits.max_failures_in_a_row
+        most = None if self.judge.keep_going else _MOST_IN_A_ROW
         if most is None:
             return
         if self._live is None and not self._has_answer and self._n_nothing >= _FIRST_TRIES:
@@ -592,7 +592,7 @@ class Caller:
         else:
             self._waited_s += self.pace.hold(wait_s)
             what = "The server asked for waits of more than 10 minutes, with no reply in between."
-        most = self._limits.max_failures_in_a_row
+        most = None if self.judge.keep_going else _MOST_IN_A_ROW
         if most is not None and max(wait_s, self._waited_s) > LONGEST_WAIT_S:
             msg = f"{what} {_last(error)} When it replies again, repeat the same run."
             self._end(ServerError(msg, status=error.status, retry_after_s=wait_s), n_trips)
@@ -601,7 +601,7 @@ class Caller:
     def _note_unreached(self, error: ModelCallError, n_trips: int) -> float:
         """Note a call that reached no server: it may be down, or the address wrong."""
         self._n_unreached += 1
-        if self._address and self._n_unreached > min(_RETRIES_UNREACHED, self._limits.max_retries):
+        if self._address and self._n_unreached > min(_RETRIES_UNREACHED, self.judge.max_retries):
             msg = (
                 f"No call of this run got a reply from {self._address}. {_last(error)} Check that "
                 "the server runs and that its address is right, then repeat the run."

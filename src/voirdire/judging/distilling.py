@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.io import LabelTable, Role
+    from voirdire.io import Role
     from voirdire.judging.local import LocalJudge
     from voirdire.rubrics import Rubric
 
@@ -146,7 +146,19 @@ def distill_files(
     """
     chosen = change_fields(settings or DistillSettings(), fields)
     asked = None if rubric is None else load_rubric(rubric)
-    given = join_tables([_read_labels(Path(path), threshold=chosen.threshold) for path in labels])
+    tables = []
+    for path in map(Path, labels):
+        columns = columns_of_file(path)
+        if is_verdict_table(columns) == "wide":
+            msg = (
+                f"{path}: verdicts must be in the long layout to learn from, got the wide one. "
+                "Judge with `--layout long`."
+            )
+            raise InputError(msg)
+        is_judge = "judge" in columns and "annotator" not in columns
+        role: Role = "judge" if is_judge else "annotator"
+        tables.append(read_labels(path, role=role, kind="boolean", threshold=chosen.threshold))
+    given = join_tables(tables)
     n_yes = pl.col("n_yes").cast(pl.Int64)
     counted = (
         given.frame.lazy()
@@ -212,20 +224,6 @@ def distill_files(
         tied=tuple(Dropped(reason=_TIE, **row) for row in tied.iter_rows(named=True)),
         dropped=(*table.dropped, *given.dropped),
     )
-
-
-def _read_labels(source: Path, *, threshold: float | None) -> LabelTable:
-    """Read verdicts or annotations."""
-    columns = columns_of_file(source)
-    if is_verdict_table(columns) == "wide":
-        msg = (
-            f"{source}: verdicts must be in the long layout to learn from, got the wide one. Judge "
-            "with `--layout long`."
-        )
-        raise InputError(msg)
-    is_judge = "judge" in columns and "annotator" not in columns
-    role: Role = "judge" if is_judge else "annotator"
-    return read_labels(source, role=role, kind="boolean", threshold=threshold)
 
 
 def _choose_questions(

@@ -337,7 +337,7 @@ class ModelEngine(_SharingEngine):
 
     async def _judge_all(self, new: Sequence[_Pending]) -> None:
         """Look items up in the store, and begin the calls about the others."""
-        window = asyncio.Semaphore(max(_AT_ONCE, 2 * self.bound.judge.limits.concurrency))
+        window = asyncio.Semaphore(max(_AT_ONCE, 2 * self.bound.judge.concurrency))
         for start in range(0, len(new), _LOOKED_UP):
             part = new[start : start + _LOOKED_UP]
             try:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundJudge, JudgingPlan
     from voirdire.judging.call_plan import CallSpec
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
@@ -192,7 +192,7 @@ def _estimate_model(
             for spec in bound.calls.specs:
                 blobs = stored.get(key, {}).get(spec.name, ())
                 outcome, _ = read_stored(
-                    spec.call(item, key=key), blobs, max_attempts=bound.judge.limits.max_attempts
+                    spec.call(item, key=key), blobs, max_attempts=bound.judge.max_attempts
                 )
                 if outcome is None or (outcome.failure and replies.retry_failures):
                     n_calls += 1

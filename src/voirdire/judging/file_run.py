@@ -16,7 +16,7 @@ from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.items import CALL_CHARACTERS, CALL_ITEMS, ItemSource, split_into_batches
-from voirdire.judging.judges.judges_file import load_llm_judges
+from voirdire.judging.judges_file import load_judges
 from voirdire.judging.outputs import (
     STORE_NAME,
     PartsWriter,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import VerdictLayout
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.jury import JudgeLike
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.jury import JudgeLike
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.settings import RunSettings
     from voirdire.judging.summary import CallProgress
     from voirdire.records import Item, Verdicts
@@ -327,7 +327,7 @@ def judge_file_with_several(
     stored; a second Ctrl-C does not wait. *Memory*: that of `judge_file`, per judge. *Retries and
     caching*: the same command continues each judge.
     """
-    asked = load_llm_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
+    asked: Any = load_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
     if str(source) == "-":
         msg = "`source` must be a file for several judges, got standard input. Save it first."
         raise InputError(msg)

@@ -12,7 +12,7 @@ from voirdire.errors import CostLimitReachedError
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.model_settings import LlmJudge
     from voirdire.models import ChatRequest
 
 __all__ = ["LONGEST_WAIT_S", "Pace", "format_dollars", "renew"]
@@ -38,11 +38,10 @@ class Pace:
     """
 
     def __init__(self, judge: LlmJudge) -> None:
-        limits = judge.limits
         self.price = judge.known_price
-        self.max_cost = limits.max_cost
-        self.most = limits.concurrency
-        self.limit = float(limits.concurrency)
+        self.max_cost = judge.max_cost
+        self.most = judge.concurrency
+        self.limit = float(judge.concurrency)
         self.n_in_flight = self.n_sent = 0
         self.spent: float | None = None if self.price is None else 0.0
         self.perhaps_spent = 0.0
@@ -52,7 +51,7 @@ class Pace:
         self._mean_tokens: float | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._n_sent_at_cut = -1
-        per_minute = limits.requests_per_minute, limits.tokens_per_minute
+        per_minute = judge.requests_per_minute, judge.tokens_per_minute
         self._seconds_each = [60.0 / amount if amount else 0.0 for amount in per_minute]
         self._next = [0.0, 0.0]
         self._not_before = 0.0

@@ -15,10 +15,11 @@ from voirdire._validation import check_choice, check_fraction
 from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, EngineJudge, JudgingPlan
-from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge, read_bounds
-from voirdire.judging.judges.jury import JuryJudge
-from voirdire.judging.judges.llm_judge import LlmJudge
+from voirdire.judging.cascade import DEFAULT, CascadeJudge, read_bounds
+from voirdire.judging.judges_file import is_judges_file, open_judges
+from voirdire.judging.jury import JuryJudge
 from voirdire.judging.local.judge import BUNDLED
+from voirdire.judging.model_settings import LlmJudge, ModelSettings
 from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
@@ -52,15 +53,16 @@ def plan_judging(
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     whole: bool = True,
-    base_url: str | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> JudgingPlan:
     """Load judge and rubric where they are named, and check that they suit each other.
 
-    Questions that the judge does not answer are left out, unless `whole` is set.
+    Questions that the judge does not answer are left out, unless `whole` is set. `settings` are
+    fields of `ModelSettings`, for a language model that is named.
     """
     check_choice("judged", judged, Judged)
     questions = _load_rubric(rubric)
-    answering = _load_judge(judge, questions, judged=judged, base_url=base_url)
+    answering = _load_judge(judge, questions, judged=judged, settings=settings or {})
     limit = _threshold(threshold, answering, questions)
     questions, left_out = (
         _drop_unused(answering, questions) if whole else _select_answered(answering, questions)
@@ -138,12 +140,31 @@ def _load_rubric(rubric: Rubric | str | Path) -> Rubric:
 
 
 def _load_judge(
-    judge: Any, rubric: Rubric, *, judged: Judged, base_url: str | None = None
+    judge: Any, rubric: Rubric, *, judged: Judged, settings: Mapping[str, Any]
 ) -> Answerer:
+    given = judge
     if isinstance(judge, str | Path):
-        judge = _load_named_judge(judge, base_url=base_url)
-    elif base_url is not None:
-        _refuse_base_url(base_url, judge)
+        judges: Any = open_judges(judge, ModelSettings(**settings))
+        if len(judges) > 1:
+            msg = (
+                f"`judge` must be one judge, got {len(judges)} in {shorten(judge)!r}. A file of "
+                "several judges goes to `judge_file_with_several`, or on the command line to "
+                "`voirdire judge`; a jury makes one judge of several: `schema: voirdire.jury/1`."
+            )
+            raise InputError(msg)
+        (judge,) = judges
+    for name in settings:
+        if judge is given or (is_judges_file(given) and name != "max_cost"):
+            msg = (
+                f"`{name}` must come with the name of a model as `judge`, got it beside "
+                f"{shorten(given)}. Leave it out."
+            )
+            raise InputError(msg)
+    if isinstance(judge, str | Path):
+        from voirdire.judging.local import load_local_judge
+
+        _check_file(judge)
+        judge = load_local_judge(judge)
     if isinstance(judge, CascadeJudge):
         return _bind_cascade(judge, rubric)
     if isinstance(judge, JuryJudge):
@@ -157,32 +178,6 @@ def _load_judge(
         )
         raise InputError(msg)
     return judge
-
-
-def _load_named_judge(name: str | Path, *, base_url: str | None) -> Any:
-    """Load the judge of a name or a file."""
-    from voirdire.judging.judges.cascade_jury_files import load_judge_file
-    from voirdire.models import is_model_name
-
-    if is_model_name(str(name)):
-        return LlmJudge(model=str(name), base_url=base_url)
-    if base_url is not None:
-        _refuse_base_url(base_url, name)
-    found = load_judge_file(name)
-    if found is not None:
-        return found
-    from voirdire.judging.local import load_local_judge
-
-    _check_file(name)
-    return load_local_judge(name)
-
-
-def _refuse_base_url(base_url: str, judge: object) -> NoReturn:
-    msg = (
-        f"`base_url` must come with the name of a model as `judge`, got {base_url!r} beside "
-        f"{shorten(judge)}. Leave it out."
-    )
-    raise InputError(msg)
 
 
 def _bind_jury(jury: JuryJudge, rubric: Rubric, judged: Judged) -> BoundJury:
@@ -272,23 +267,15 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
 
 
 def _check_file(judge: str | Path) -> None:
-    """Refuse a file that is neither a judge of ours nor a model, and say what to do."""
-    if str(judge) == "local" or Path(judge).exists():
-        if Path(judge).suffix.lower() in (".yaml", ".yml"):
-            msg = (
-                f"`judge` must be one judge, got the file {shorten(judge)!r}. A file of several "
-                "judges goes to `judge_file_with_several`, or on the command line to `voirdire "
-                "judge`; a jury begins with `schema: voirdire.jury/1`, a cascade with "
-                "`schema: voirdire.cascade/1`."
-            )
-            raise InputError(msg)
+    """Refuse a name that is neither a judge of ours nor a model, and say what to do."""
+    if str(judge) == BUNDLED or Path(judge).exists():
         return
     from voirdire.models.known_providers import PROVIDERS
 
     msg = (
-        "`judge` must be 'local', a file that `voirdire distill` wrote, a cascade's YAML file, or "
-        f"a language model, got {shorten(judge)!r}, which is no file. A model is written "
-        f"provider/name, with one of: {', '.join(PROVIDERS)}, native."
+        "`judge` must be 'local', a file that `voirdire distill` wrote, a YAML file of a cascade "
+        f"or a jury, or a language model, got {shorten(judge)!r}, which is no file. A model is "
+        f"written provider/name, with one of: {', '.join(PROVIDERS)}, native; or with `base_url`."
     )
     raise InputError(msg)
 

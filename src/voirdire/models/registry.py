@@ -73,8 +73,8 @@ def load_model(
     ----------
     name : str
         ``"<provider>/<model>"``, such as ``"openai/gpt-4o-mini"``: whatever stands behind the first
-        slash is the provider's own name of the model. ``"native/<provider>/<model>"`` takes a
-        provider's own API (extra ``voirdire[providers]``).
+        slash is the provider's own name of the model; beside a `base_url` that name alone will do.
+        ``"native/<provider>/<model>"`` takes a provider's own API (extra ``voirdire[providers]``).
     base_url : str, optional
         Another address; with ``"openai/…"`` that of any compatible server.
     api_key_env : str, optional
@@ -90,7 +90,7 @@ def load_model(
     extra : mapping of str to object, optional
         Further fields of the request.
     timeout_s : float, optional
-        Seconds for a whole call. By default whoever calls says, such as a judge by `Limits`.
+        Seconds for a whole call. By default whoever calls says, such as a judge by its `timeout_s`.
     capabilities : Capabilities, optional
         What the server can do, where that is known better than by its provider.
     reads_keys : bool, optional
@@ -134,13 +134,12 @@ def _parts(name: str, *, base_url: str | None) -> tuple[str, str]:
     prefix, _, rest = name.partition("/")
     if is_model_name(name):
         return prefix, rest
-    shown = shorten(name)
     if base_url is not None:
-        msg = f"`name` must begin with a provider, got {shown!r}."
-        raise InputError(f"{msg} Write {'openai/' + shown!r} for a server at --base-url.")
+        return "openai", name
+    shown = shorten(name)
     near = difflib.get_close_matches(prefix, _KNOWN, n=1)
     meant = f" Perhaps {near[0]!r} is meant." if near else ""
-    msg = f"`name` must be '<provider>/<model>' with one of {', '.join(_KNOWN)}, got {shown!r}."
+    msg = f"`model` must be '<provider>/<model>' with one of {', '.join(_KNOWN)}, got {shown!r}."
     raise InputError(f"{msg}{meant} Any compatible server: 'openai/<model>' and --base-url.")
 
 

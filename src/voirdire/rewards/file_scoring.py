@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Dropped
     from voirdire.rewards.scores import Scores
 

@@ -28,7 +28,7 @@ from voirdire.rewards.reward_judge import RewardJudge, describe_judge
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import Orientation
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Verdicts
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.reward_judge import RewardJudge

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
-from voirdire.documents import document_of_value
 from voirdire.errors import InputError
 from voirdire.judging.bound import BoundCascade
-from voirdire.judging.judges.cascade import read_bounds
+from voirdire.judging.cascade import read_bounds
 from voirdire.judging.plan import asks_a_model
 from voirdire.records.thresholds import USUAL_THRESHOLD
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from voirdire._types import Judged, Threshold
     from voirdire.judging import LlmJudge
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.jury import JudgeLike
     from voirdire.rubrics import Rubric
 
 __all__ = [
@@ -200,7 +199,7 @@ def _describe_request(name: str, made_by: Mapping[str, Any]) -> str:
 
 def _make_language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     from voirdire.judging import LlmJudge
-    from voirdire.judging.judges.calibration import read_calibration
+    from voirdire.judging.calibration import read_calibration
     from voirdire.models import load_model
 
     settings = made_by.get("model", {})
@@ -216,9 +215,8 @@ def _make_language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
         raise InputError(msg)
     fields = {key: made_by[key] for key in _LLM_FIELDS if key in made_by}
     if "calibration" in made_by:
-        source = {"source": "the judge of the reward", "what": "a calibration"}
         fields["calibration"] = read_calibration(
-            document_of_value(made_by["calibration"], **source)
+            made_by["calibration"], source="the judge of the reward"
         )
     model = load_model(name, **settings)
     return LlmJudge(model=model, **fields)
@@ -229,7 +227,7 @@ def _is_cascade(made_by: Mapping[str, Any]) -> bool:
 
 
 def _make_cascade(made_by: Mapping[str, Any]) -> CascadeJudge:
-    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.cascade import CascadeJudge
 
     fields = {key: value for key, value in made_by.items() if key not in ("judge", "then")}
     then = made_by["then"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scores import Scores

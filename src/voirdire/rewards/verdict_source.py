@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from voirdire.judging import Limits, LlmJudge, judge_file, judge_items
+from voirdire.judging import LlmJudge, judge_file, judge_items
 from voirdire.models import Capabilities
 from voirdire.records import Item, Reply
 from voirdire.rubrics import rubric_from_text
@@ -121,7 +121,7 @@ def judge_of(model, *, price=None, mode="joint", **limits):
         mode=mode,
         probability="stated",
         price=price,
-        limits=Limits(**limits),
+        **limits,
     )
 
 

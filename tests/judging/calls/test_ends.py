@@ -61,9 +61,10 @@ def test_refused_calls_after_a_reply_are_failures_however_many():
     assert found.reasons == [None] + ["bad request: too long"] * 39
 
 
-def test_a_server_that_is_down_for_long_ends_the_run(runs):
+def test_a_server_that_is_down_for_long_ends_the_run(runs, ends_after):
     model = Model(script(GOOD, ServerError("connection refused")))
-    limits = {"concurrency": 1, "max_retries": 1, "max_failures_in_a_row": 5}
+    limits = {"concurrency": 1, "max_retries": 1}
+    ends_after(5)
 
     with pytest.raises(ServerError, match=r"5 calls in a row gave no answer.*refused"):
         runs(model, range(20), **limits)
@@ -137,10 +138,11 @@ def test_a_model_in_this_process_is_never_unreachable():
     assert found.reasons == ["server error: out of memory (tried 7 times)"]
 
 
-def test_a_reply_in_between_begins_the_count_anew():
+def test_a_reply_in_between_begins_the_count_anew(ends_after):
+    ends_after(3)
     model = Model(lambda n: GOOD if n % 3 == 0 else ServerError("broke"))
 
-    found = judged(model, range(30), concurrency=1, max_retries=0, max_failures_in_a_row=3)
+    found = judged(model, range(30), concurrency=1, max_retries=0)
 
     assert sum(reason is not None for reason in found.reasons) == 20
 
@@ -189,7 +191,7 @@ def test_a_model_that_writes_prose_throughout_ends_the_run(runs, concurrency):
 def test_whoever_wants_pays_on():
     model = Model(script(PROSE))
 
-    found = judged(model, range(60), concurrency=1, max_failures_in_a_row=None)
+    found = judged(model, range(60), concurrency=1, keep_going=True)
 
     assert len(model.requests) == 180
     assert all(reason.startswith("unreadable reply") for reason in found.reasons)
@@ -329,7 +331,7 @@ def test_a_server_that_replies_late_is_waited_for():
 def test_whoever_keeps_going_waits_for_a_server_that_never_replies():
     model = Model(script(ServerError("bad gateway", status=502)), delay_s=0)
 
-    found = judged(model, range(30), max_retries=4, max_failures_in_a_row=None)
+    found = judged(model, range(30), max_retries=4, keep_going=True)
 
     assert len(model.requests) == 150
     assert all("bad gateway" in reason for reason in found.reasons)

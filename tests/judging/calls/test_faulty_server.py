@@ -9,7 +9,7 @@ import pytest
 from judging.calls.scripted_calls import RUBRIC, Runs, items_of
 from servers.faulty import FINAL, TRANSIENT, UNREADABLE, mixed_faults
 from voirdire.errors import ServerError
-from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.judging import LlmJudge, judge_items
 from voirdire.models import OpenAICompatibleModel
 
 NO_ANSWER = ("reset", "cut_off", "no_json", "html", "no_choices", "no_utf8")
@@ -41,8 +41,8 @@ def server(faulty_server):
 def asked(server, n_items, **limits):
     """Judge items; give the probability or the reason of each."""
     model = OpenAICompatibleModel(model="judge", base_url=server.url)
-    limits = Limits(**{"timeout_s": 600.0, "max_failures_in_a_row": None} | limits)
-    judge = LlmJudge(model=model, probability="stated", limits=limits)
+    limits = {"timeout_s": 600.0, "keep_going": True} | limits
+    judge = LlmJudge(model=model, probability="stated", **limits)
     found = {}
     for batch in judge_items(items_of(range(n_items)), judge, rubric=RUBRIC):
         for row, item in enumerate(batch.items):

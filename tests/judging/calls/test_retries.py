@@ -58,7 +58,7 @@ def test_an_error_that_stays_is_a_failure_with_its_reason(max_retries):
 def test_waits_between_tries_are_drawn_from_a_range_that_doubles():
     model = Model(script(ServerError("broke")), delay_s=0)
 
-    judged(model, range(200), concurrency=200, max_retries=8, max_failures_in_a_row=None)
+    judged(model, range(200), concurrency=200, max_retries=8, keep_going=True)
 
     times = [
         [at for at, item in zip(model.times, model.items, strict=True) if item == n]
@@ -148,7 +148,7 @@ def test_a_longer_wait_ends_the_run_and_fails_no_item():
 def test_a_run_that_is_to_go_on_fails_the_call_that_was_to_wait_longer():
     model = Model(script(RateLimitError("come back tomorrow", retry_after_s=601.0), GOOD))
 
-    found = judged(model, max_failures_in_a_row=None)
+    found = judged(model, keep_going=True)
 
     assert found.reasons == ["rate limit: come back tomorrow"]
 

@@ -100,7 +100,7 @@ def test_a_call_that_ended_is_the_same_when_it_is_read_again(tmp_path):
     stories = list(itertools.product([GOOD, "many", ServerError("broke")], repeat=4))
     answer = by_item(lambda number, n: stories[number][min(n, 3)])
     runs = Runs(tmp_path)
-    limits = {"max_attempts": 2, "max_retries": 1, "max_failures_in_a_row": None}
+    limits = {"max_attempts": 2, "max_retries": 1, "keep_going": True}
 
     first, frame = runs(ScriptedModel(answer), range(len(stories)), **limits)
     second, again = runs(ScriptedModel(answer), range(len(stories)), **limits)

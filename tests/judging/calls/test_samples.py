@@ -7,7 +7,7 @@ import pytest
 
 from judging.calls.scripted_calls import RUBRIC, Model, items_of
 from voirdire.errors import RefusalError, ServerError
-from voirdire.judging import Limits, LlmJudge, Price, judge_file
+from voirdire.judging import LlmJudge, Price, judge_file
 from voirdire.records import Reply, Usage
 
 YES, NO = '{"yes": true}', '{"yes": false}'
@@ -41,8 +41,8 @@ def run(tmp_path, model, *, n_items=3, **settings):
             json.dumps({"id": row.id, "response": row.response}) for row in items_of(range(n_items))
         )
     )
-    limits = Limits(concurrency=settings.pop("concurrency", 2), max_retries=2)
-    judge = LlmJudge(model=model, probability="vote", limits=limits, **{"n_samples": 5} | settings)
+    usual = {"n_samples": 5, "concurrency": 2, "max_retries": 2}
+    judge = LlmJudge(model=model, probability="vote", **usual | settings)
     output = tmp_path / "out.parquet"
     summary = judge_file(path, output, judge=judge, rubric=RUBRIC)
     return summary.calls, pl.read_parquet(output).filter(question="yes")

@@ -172,7 +172,7 @@ def test_what_was_refused_counts_as_what_may_have_been_charged(virtual_time, err
     model = Model(lambda n: error)
     known = Model(script(GOOD))
     judged(known)
-    limits = {"max_failures_in_a_row": None, "concurrency": 1}
+    limits = {"keep_going": True, "concurrency": 1}
 
     with pytest.raises(CostLimitReachedError, match="calls without a reply may have cost"):
         judged(
@@ -188,7 +188,7 @@ def test_what_was_refused_counts_as_what_may_have_been_charged(virtual_time, err
 
 def test_a_prompt_that_is_refused_unread_costs_nothing(virtual_time):
     model = Model(lambda n: ContentFilterError("not this prompt", status=400))
-    limits = {"max_failures_in_a_row": None, "concurrency": 1}
+    limits = {"keep_going": True, "concurrency": 1}
 
     found = judged(model, range(50), price=PRICE, max_cost=0.025, **limits)
 

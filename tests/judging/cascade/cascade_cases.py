@@ -3,7 +3,7 @@
 import random
 
 from asked_models import Asked
-from voirdire.judging import CascadeJudge, Limits, LlmJudge, ScriptedJudge
+from voirdire.judging import CascadeJudge, LlmJudge, ScriptedJudge
 from voirdire.records import Item
 
 QUESTIONS = ("sorry", "rude")
@@ -54,9 +54,7 @@ class Cascades:
 
     def then(self, **settings):
         """Give the language model."""
-        limits = Limits(concurrency=settings.pop("concurrency", 8))
-        settings = {"limits": limits} | settings
-        return LlmJudge(model=self.asked.model, **settings)
+        return LlmJudge(model=self.asked.model, **{"concurrency": 8} | settings)
 
     def cascade(self, unsure=(0.05, 0.95), *, first=None, then=None, **settings):
         """Give the cascade."""

@@ -10,7 +10,7 @@ from asked_models import shown_item
 from clocks import put_forward, run_forward
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
 from voirdire.errors import AccessError, RefusalError
-from voirdire.judging import Limits, LiveSettings, LlmJudge, ScriptedJudge
+from voirdire.judging import LiveSettings, LlmJudge, ScriptedJudge
 from voirdire.records import Item
 from voirdire.rewards import LiveReward, reward_of_weights
 from voirdire.testing import ScriptedModel
@@ -191,8 +191,7 @@ def test_what_the_first_judge_cannot_answer_goes_on(cascades, rubric):
 
 
 def test_a_model_that_is_out_of_order_leaves_the_first_judge_at_work(cascades, rubric):
-    limits = Limits(max_attempts=1)
-    judge = cascades.cascade(then=cascades.then(limits=limits))
+    judge = cascades.cascade(then=cascades.then(max_attempts=1))
     cascades.says = lambda response: {"unknown": 1.0}  # raises: what it must answer is missing
 
     async def ask(live):

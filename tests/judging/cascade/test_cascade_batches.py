@@ -14,7 +14,6 @@ from judging.cascade.cascade_cases import first_says, is_between, made_items, th
 from voirdire.errors import CostLimitReachedError, InputError, RefusalError
 from voirdire.io import read_verdicts
 from voirdire.judging import (
-    Limits,
     LlmJudge,
     Price,
     ScriptedJudge,
@@ -325,10 +324,8 @@ def test_the_limit_of_cost_is_one_of_what_goes_on(rubric, cascades, tmp_path):
         return Reply(text=json.dumps(then_says(response)), usage=Usage(1_000, 0))
 
     def both(max_cost):
-        limits = Limits(concurrency=1, max_cost=max_cost)
-        then = LlmJudge(
-            model=ScriptedModel(reply), probability="stated", price=PRICE, limits=limits
-        )
+        limits = {"concurrency": 1, "max_cost": max_cost}
+        then = LlmJudge(model=ScriptedModel(reply), probability="stated", price=PRICE, **limits)
         return cascades.cascade(then=then)
 
     unsure = {row.response for row in made_items(400) if is_between(row.response)}

@@ -7,7 +7,7 @@ import pytest
 
 from judging_files import RUBRIC, make_items
 from voirdire.errors import InputError, RubricError
-from voirdire.judging import distill_judge, judge, load_cascade
+from voirdire.judging import distill_judge, judge, load_judges
 from voirdire.models import is_model_name
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
@@ -32,6 +32,11 @@ ONE_ITEM = [Item(id="a", response="b")]
 KEY = "sk-0123456789abcdef0123456789"
 
 
+def cascade_of(path, **settings):
+    (cascade,) = load_judges(path, **settings)
+    return cascade
+
+
 @pytest.fixture
 def write(tmp_path):
     """Write a file and give its path."""
@@ -45,31 +50,31 @@ def write(tmp_path):
 
 
 def test_everything_that_a_file_says_is_taken(write):
-    cascade = load_cascade(write(WHOLE))
+    cascade = cascade_of(write(WHOLE))
 
     then = cascade.then
     assert (cascade.name, cascade.first) == ("local-then-small", "local")
-    assert cascade.unsure == {"default": (0.05, 0.95), "apology": (0.2, 0.8)}
+    assert cascade.unsure == {"default": [0.05, 0.95], "apology": [0.2, 0.8]}
     assert cascade.propositions == ("apology", "fully_complies")
     assert (then.name, then.mode, then.probability) == ("vllm/small", "single", "stated")
-    assert (then.limits.concurrency, then.limits.max_cost, then.price.output) == (7, 2.5, 2.0)
-    assert load_cascade(write(WHOLE), max_cost=0.5).then.limits.max_cost == 0.5
+    assert (then.concurrency, then.max_cost, then.price.output) == (7, 2.5, 2.0)
+    assert cascade_of(write(WHOLE), max_cost=0.5).then.max_cost == 0.5
 
 
 def test_the_least_that_a_file_may_say(write):
     text = "cascade: {first: local, unsure: [0, 1], then: {model: ollama/x}}"
 
-    cascade = load_cascade(write(f"schema: voirdire.cascade/1\n{text}\n"))
+    cascade = cascade_of(write(f"schema: voirdire.cascade/1\n{text}\n"))
 
     assert (cascade.first, cascade.then.name) == ("local", "ollama/x")
-    assert cascade.unsure == (0.0, 1.0)
+    assert cascade.unsure == [0, 1]
 
 
 def test_a_judge_may_be_the_path_of_a_file(write):
     text = "cascade: {first: local, unsure: [0, 0], then: {model: ollama/x}}"
     path = write(f"schema: voirdire.cascade/1\n{text}\n")
 
-    found = [judge(ONE_ITEM, judge=given) for given in (path, str(path), load_cascade(path))]
+    found = [judge(ONE_ITEM, judge=given) for given in (path, str(path), cascade_of(path))]
 
     assert [each.judge for each in found] == ["local+ollama/x"] * 3
     assert len({each.fingerprint for each in found}) == 1
@@ -96,39 +101,43 @@ def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("schema: voirdire.cascade/1\n", "", "1:1: a cascade's file must have the key `schema`"),
-        ("cascade/1", "cascade/2", "1:9: `schema` must be one of voirdire.cascade/1"),
+        ("schema: voirdire.cascade/1\n", "", "1:1: a file of judges must have the key `schema`"),
+        (
+            "cascade/1",
+            "cascade/2",
+            "1:9: `schema` must be one of voirdire.judges/1, ",
+        ),
         ("  first: local\n", "", "3:3: `cascade` must have the key `first`"),
         ("unsure: ", "speed: 3\n  unsure: ", "5:3: `cascade` has no key 'speed'"),
-        ("[0.05, 0.95]", "[0.95, 0.05]", "5:11: `unsure` must be two numbers such as"),
-        ("[0.05, 0.95]", "[0.05]", "5:11: `unsure` must be two numbers such as"),
-        ("default: ", "usual: ", "5:11: `unsure` must have the key `default`"),
-        ("[apology, fully_complies]", "[]", "6:17: `propositions` must hold at least one entry"),
+        ("[0.05, 0.95]", "[0.95, 0.05]", "5:11: `unsure['default']` must be two finite"),
+        ("[0.05, 0.95]", "[0.05]", "5:11: `unsure['default']` must be two finite"),
+        ("default: ", "usual: ", "5:11: `unsure` must have the key 'default'"),
+        ("[apology, fully_complies]", "[]", "6:17: `propositions` must be a sequence with"),
         ("    model: vllm/small\n", "", "8:5: a judge must have the key `model`"),
-        ("mode: single", "mode: both", "10:11: `mode` must be one of joint, single"),
+        ("mode: single", "mode: both", "10:11: `mode` must be one of 'joint', 'single'"),
         ("mode: single", "name: small", "10:5: a judge has no key 'name'"),
-        ("mode: single", "extra: {seed: 1}", "10:13: `extra` must be without `seed`"),
+        ("mode: single", "extra: {seed: 1}", "10:12: `extra` must"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(write, old, new, problem):
     path = write(WHOLE.replace(old, new))
 
     with pytest.raises(RubricError, match=re.escape(f"cascade.yaml:{problem}")):
-        load_cascade(path)
+        cascade_of(path)
 
 
 def test_all_problems_are_said_at_once(write):
     text = WHOLE.replace("first: local", "first: 3").replace("mode: single", "mode: 4")
 
     with pytest.raises(RubricError) as raised:
-        load_cascade(write(text))
+        cascade_of(write(text))
 
     assert [problem.line for problem in raised.value.problems] == [4, 10]
 
 
 def test_a_key_in_the_file_is_refused_and_never_repeated(write):
     for text in (f"{WHOLE}# {KEY}\n", WHOLE.replace("mode: single", f"api_key: {KEY}")):
-        with pytest.raises(RubricError, match="a cascade's file must be without keys") as raised:
+        with pytest.raises(RubricError, match="a file of judges must be without keys") as raised:
             judge(ONE_ITEM, judge=write(text))
 
         assert KEY not in str(raised.value)
@@ -136,10 +145,12 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(write):
 
 
 def test_a_file_of_judges_is_no_cascade(write):
-    path = write("schema: voirdire.judges/1\njudges: [{name: a, model: ollama/x}]\n")
+    rows = "[{name: a, model: ollama/x}, {name: b, model: ollama/x}]"
+    path = write(f"schema: voirdire.judges/1\njudges: {rows}\n")
 
     with pytest.raises(
-        InputError, match=r"several judges goes to `judge_file_with_several`.*voirdire\.cascade/1"
+        InputError,
+        match=r"got 2 in .* several judges goes to `judge_file_with_several`.*voirdire\.jury/1",
     ):
         judge(ONE_ITEM, judge=path)
 
@@ -162,7 +173,7 @@ def test_what_is_not_called_yaml_is_no_cascade(write):
 
 
 def test_a_file_that_is_not_there_is_no_cascade():
-    with pytest.raises(InputError, match=r"got 'none\.yaml', which is no file"):
+    with pytest.raises(InputError, match=r"none\.yaml: must be a file that exists"):
         judge(ONE_ITEM, judge="none.yaml")
 
 
@@ -171,14 +182,14 @@ def test_a_model_does_not_come_first_in_a_file_either(write):
     path = write(WHOLE.replace("first: local", "first: ollama/x"))
 
     with pytest.raises(InputError, match="`first` must be 'local', a file"):
-        load_cascade(path)
+        cascade_of(path)
 
 
 def test_bounds_in_the_wrong_order_are_shown(write):
     path = write(WHOLE.replace("{default: [0.05, 0.95], apology: [0.2, 0.8]}", "[0.7, 0.3]"))
 
     with pytest.raises(RubricError, match=re.escape("the lower one first, got [0.7, 0.3].")):
-        load_cascade(path)
+        cascade_of(path)
 
 
 def test_a_cascade_has_no_key_sent_that_was_not_allowed(write, monkeypatch):
@@ -190,9 +201,9 @@ def test_a_cascade_has_no_key_sent_that_was_not_allowed(write, monkeypatch):
     with pytest.raises(
         InputError, match=r"VOIRDIRE_KEY_VARIABLES=DATABASE_PASSWORD@127\.0\.0\.1:9"
     ):
-        load_cascade(path)
-    assert load_cascade(path, reads_keys=False).name == "local-then-small"
+        cascade_of(path)
+    assert cascade_of(path, reads_keys=False).name == "local-then-small"
 
     monkeypatch.setenv("VOIRDIRE_KEY_VARIABLES", "DATABASE_PASSWORD@127.0.0.1:9")
-    then = load_cascade(path).then
+    then = cascade_of(path).then
     assert then.model._keys.headers() == {"Authorization": "Bearer open-sesame"}

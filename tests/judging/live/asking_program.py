@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from voirdire.io import read_items
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import LlmJudge
 from voirdire.models import load_model
 from voirdire.rewards import LiveReward, reward_of_weights
 from voirdire.rubrics import rubric_from_text
@@ -24,8 +24,7 @@ behaviors:
 
 async def main(told, rubric):
     model = load_model("openai/test", base_url=told["base_url"])
-    limits = Limits(concurrency=told["concurrency"])
-    judge = LlmJudge(model=model, probability="stated", limits=limits)
+    judge = LlmJudge(model=model, probability="stated", concurrency=told["concurrency"])
     items = list(read_items(told["items"]).items)
     reward = reward_of_weights({"comply": {"sorry": 1.0}}, rubric=rubric)
     live = LiveReward(reward, judge=judge, store=told["store"])

@@ -9,7 +9,7 @@ import pytest
 
 from judging.live.live_cases import KEYS, LATE, items_of, living, probability, until
 from servers.faulty import FINAL, UNREADABLE
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import LlmJudge
 from voirdire.models import OpenAICompatibleModel
 from voirdire.store import open_store
 
@@ -111,8 +111,7 @@ def test_overlapping_requests_get_what_is_right_and_nothing_is_paid_twice(
     seed, server, store, at_once
 ):
     model = OpenAICompatibleModel(model="test", base_url=server.url)
-    limits = Limits(concurrency=16, max_retries=4)
-    judge = LlmJudge(model=model, probability="stated", limits=limits)
+    judge = LlmJudge(model=model, probability="stated", concurrency=16, max_retries=4)
     requests = Requests(seed, server)
 
     async def work():

@@ -24,7 +24,7 @@ from judging.live.live_cases import (
     until,
 )
 from voirdire.errors import InputError, RefusalError
-from voirdire.judging import Limits, LlmJudge, Price, judge_file, judge_items
+from voirdire.judging import LlmJudge, Price, judge_file, judge_items
 from voirdire.records import Item, Reply, Usage
 from voirdire.testing import ScriptedModel
 
@@ -203,7 +203,7 @@ def test_one_question_without_an_answer_leaves_the_others_theirs():
 
 def test_first_come_first_served(run):
     script = Script(delay_s=1.0)
-    judge = judge_of(script, limits=Limits(concurrency=1))
+    judge = judge_of(script, concurrency=1)
 
     async def work():
         async with living(judge) as live:
@@ -216,7 +216,7 @@ def test_first_come_first_served(run):
 
 def test_what_is_late_and_asked_for_again_is_begun(run):
     script = Script(delay_s=3.0)
-    judge = judge_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
+    judge = judge_of(script, concurrency=1, timeout_s=10.0)
 
     async def work():
         async with living(judge) as live:
@@ -234,7 +234,7 @@ def test_what_is_late_and_asked_for_again_is_begun(run):
 def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
     script = Script()
     model = script.model = Gated(script.answer)
-    judge = judge_of(script, limits=Limits(concurrency=4))
+    judge = judge_of(script, concurrency=4)
     store = tmp_path / "replies.sqlite"
 
     async def work():
@@ -263,7 +263,7 @@ def test_calls_that_do_not_end_are_cancelled(run):
 
     async def work():
         loop = asyncio.get_running_loop()
-        live = Live(judge_of(script, limits=Limits(timeout_s=1e5)))
+        live = Live(judge_of(script, timeout_s=1e5))
         await live.start()
         waiting = asyncio.create_task(live.ask(items_of(3), deadline_s=1e6))
         await asyncio.sleep(1)
@@ -312,7 +312,7 @@ def test_costs_add_up_and_are_unknown_without_a_price():
 
 
 def test_mistakes_of_setup_are_told_before_anything_is_asked(tmp_path):
-    unpriced = judge_of(Script(), limits=Limits(max_cost=1.0))
+    unpriced = judge_of(Script(), max_cost=1.0)
     pair = replace(RUBRIC.questions[1], id="better", kind="pairwise", labels={})
     mixed = replace(RUBRIC, questions=(*RUBRIC.questions, pair))
     folder = tmp_path / "nowhere" / "replies.sqlite"
@@ -356,7 +356,7 @@ def test_many_requests_at_once_share_the_limits_of_the_judge():
 
     script = Script()
     model = Watched(script.answer, delay_s=0.002)
-    judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=5))
+    judge = LlmJudge(model=model, probability="stated", concurrency=5)
 
     async def work():
         async with living(judge) as live:

@@ -24,7 +24,7 @@ from judging.live.live_cases import (
 )
 from servers.faulty import FaultyServer
 from voirdire.errors import AccessError, RateLimitError, ServerError
-from voirdire.judging import Limits, LlmJudge, Price
+from voirdire.judging import LlmJudge, Price
 from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Reply, Usage
 from voirdire.testing import ScriptedModel
@@ -64,7 +64,7 @@ def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_
 ):
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: "no_access"
-    judge = judge_at(faulty_server.url, limits=Limits(concurrency=4))
+    judge = judge_at(faulty_server.url, concurrency=4)
 
     async def work():
         async with living(judge, rest_s=50.0) as live:
@@ -162,13 +162,15 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is():
     assert set(server.served.values()) == {1}
 
 
-def test_a_server_that_fails_for_long_lets_the_judge_rest(at_once, faulty_server, tmp_path):
+def test_a_server_that_fails_for_long_lets_the_judge_rest(
+    at_once, faulty_server, tmp_path, ends_after
+):
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: "500"
-    limits = Limits(max_retries=1, max_failures_in_a_row=3, concurrency=2)
+    ends_after(3)
 
     async def work():
-        judge = judge_at(faulty_server.url, limits=limits)
+        judge = judge_at(faulty_server.url, max_retries=1, concurrency=2)
         async with living(judge, store=tmp_path / "replies.sqlite", rest_s=50.0) as live:
             found = await live.ask(items_of(40))
             n_calls = faulty_server.served.total()
@@ -270,8 +272,7 @@ def test_a_trial_that_hangs_is_one_call_and_ends_with_the_deadline(run):
 
     script = Script(lambda response: AccessError("no"))
     model = Slow(script.answer)
-    limits = Limits(timeout_s=50_000.0)
-    judge = LlmJudge(model=model, probability="stated", limits=limits)
+    judge = LlmJudge(model=model, probability="stated", timeout_s=50_000.0)
     timed_out = "the judge is out of order: ModelTimeoutError"
 
     async def work():
@@ -358,10 +359,8 @@ def costing(dollars_a_call):
 
 
 def test_a_limit_of_cost_is_final_and_what_is_stored_is_still_given(tmp_path, told):
-    limits = Limits(max_cost=1.0, concurrency=1)
-    judge = LlmJudge(
-        model=ScriptedModel(costing(0.1)), probability="stated", limits=limits, price=PRICE
-    )
+    limits = {"max_cost": 1.0, "concurrency": 1}
+    judge = LlmJudge(model=ScriptedModel(costing(0.1)), probability="stated", price=PRICE, **limits)
     store = tmp_path / "replies.sqlite"
 
     async def work():
@@ -393,8 +392,8 @@ def test_the_limit_of_cost_holds_over_all_recoveries():
         n_calls += 1
         return AccessError("no") if n_calls % 3 == 0 else said(request)
 
-    limits = Limits(max_cost=1.0, concurrency=1)
-    judge = LlmJudge(model=ScriptedModel(answer), probability="stated", limits=limits, price=PRICE)
+    limits = {"max_cost": 1.0, "concurrency": 1}
+    judge = LlmJudge(model=ScriptedModel(answer), probability="stated", price=PRICE, **limits)
 
     async def work():
         async with living(judge, rest_s=50.0) as live:
@@ -412,7 +411,7 @@ def test_the_limit_of_cost_holds_over_all_recoveries():
 
 def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told):
     script = Script()
-    judge = judge_of(script, limits=Limits(concurrency=2))
+    judge = judge_of(script, concurrency=2)
     store = tmp_path / "replies.sqlite"
 
     async def work():
@@ -483,7 +482,7 @@ def test_no_reason_and_no_log_holds_the_text_of_an_item_or_a_key(
 ):
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: fault
-    judge = judge_at(faulty_server.url, limits=Limits(max_retries=1))
+    judge = judge_at(faulty_server.url, max_retries=1)
 
     found = asyncio.run(asked(judge, items_of(12)))
 
@@ -523,12 +522,12 @@ def test_probabilities_come_with_every_key(faulty_server):
     assert found.probabilities.tolist() == [[0.25] * len(KEYS)] * 3
 
 
-def test_one_trial_that_is_given_up_lets_the_next_one_begin(run):
+def test_one_trial_that_is_given_up_lets_the_next_one_begin(run, ends_after):
     script = Script(lambda response: ServerError("away"), delay_s=1.0)
-    limits = Limits(max_retries=0, max_failures_in_a_row=1)
+    ends_after(1)
 
     async def work():
-        async with living(judge_of(script, limits=limits), rest_s=5.0) as live:
+        async with living(judge_of(script, max_retries=0), rest_s=5.0) as live:
             await live.ask(items_of(1))
             await asyncio.sleep(6)
             failed = await live.ask(items_of(1, start=1))

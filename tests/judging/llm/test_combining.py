@@ -13,7 +13,7 @@ import pytest
 from asked_models import shown_item
 from judging.given_replies import OneForm, answers_of, rubric_of
 from voirdire.errors import ModelCallError, RefusalError
-from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.judging import LlmJudge, judge_items
 from voirdire.records import Failure, Item, Reply, TokenChoice, TokenStep
 from voirdire.rubrics import Question
 
@@ -50,7 +50,8 @@ def combined(rows, *questions, **settings):
 
     judge = LlmJudge(
         model=OneForm(reply),
-        limits=Limits(concurrency=1, max_attempts=1),
+        concurrency=1,
+        max_attempts=1,
         **{"probability": "stated"} | settings,
     )
     items = [Item(id=str(row), response=str(row), other=str(row)) for row in range(len(rows))]

@@ -8,7 +8,7 @@ import pytest
 from judging.llm.counted_runs import RUBRIC, expected_verdicts, number_of, probability, write_items
 from servers.faulty import FINAL, TRANSIENT, UNREADABLE
 from voirdire.errors import AccessError, CostLimitReachedError, ModelCallError, UnsupportedError
-from voirdire.judging import Limits, LlmJudge, Price, judge_file
+from voirdire.judging import LlmJudge, Price, judge_file
 from voirdire.models import OpenAICompatibleModel
 from voirdire.rubrics import rubric_from_text
 
@@ -48,7 +48,8 @@ def judged(tmp_path, faulty_server, rubric):
         judge = LlmJudge(
             model=OpenAICompatibleModel(model="test", base_url=faulty_server.url),
             probability=probability,
-            limits=Limits(timeout_s=timeout_s, **(limits or {})),
+            timeout_s=timeout_s,
+            **(limits or {}),
             price=price,
         )
         source = write_items(tmp_path / f"{n_items}.jsonl", n_items)
@@ -200,7 +201,7 @@ def test_a_server_without_log_probabilities_ends_the_run_with_the_way_out(judged
     faulty_server.answer = lambda item, key, form: probability(item, key)
     _, frame = judged(200)
 
-    assert n_called <= 2 * Limits().concurrency
+    assert n_called <= 2 * 32
     assert wide(frame).equals(expected_verdicts(200))
     assert frame["source"].unique().to_list() == ["stated"]
 
@@ -248,7 +249,7 @@ def test_a_key_that_is_refused_ends_the_run_at_once_and_fails_no_item(judged, fa
 
     with pytest.raises(AccessError, match="Incorrect API key"):
         judged(300)
-    assert sum(faulty_server.served.values()) <= 2 * Limits().concurrency
+    assert sum(faulty_server.served.values()) <= 2 * 32
     faulty_server.script = lambda item, n_before: "ok"
     summary, _ = judged(300)
 
@@ -257,9 +258,10 @@ def test_a_key_that_is_refused_ends_the_run_at_once_and_fails_no_item(judged, fa
 
 
 @pytest.mark.parametrize("fault", ["bad_request", "500"])
-def test_a_server_that_fails_for_everybody_ends_the_run(judged, faulty_server, fault):
+def test_a_server_that_fails_for_everybody_ends_the_run(judged, faulty_server, fault, ends_after):
     faulty_server.script = lambda item, n_before: fault
-    limits = {"max_retries": 0, "max_failures_in_a_row": 40, "concurrency": 4}
+    limits = {"max_retries": 0, "concurrency": 4}
+    ends_after(40)
 
     with pytest.raises(ModelCallError, match="run again with `--retry-failures`"):
         judged(1_000, limits=limits)

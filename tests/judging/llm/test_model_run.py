@@ -14,7 +14,6 @@ import voirdire.models
 from asked_models import Asked, make_items
 from voirdire.errors import BadRequestError, InputError, RefusalError
 from voirdire.judging import (
-    Limits,
     LlmJudge,
     estimate_run,
     judge_file,
@@ -276,9 +275,7 @@ def test_votes_are_shares_of_samples(two):
         yes = draws.random() < 0.3
         return f'{{"sorry": {str(yes).lower()}, "rude": false}}'
 
-    judge = LlmJudge(
-        model=ScriptedModel(answer), probability="vote", n_samples=4, limits=Limits(concurrency=1)
-    )
+    judge = LlmJudge(model=ScriptedModel(answer), probability="vote", n_samples=4, concurrency=1)
 
     verdicts = voirdire.judge(make_items(200), judge=judge, rubric=two)
 

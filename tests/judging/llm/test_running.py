@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from asked_models import make_items
-from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.judging import LlmJudge, judge_items
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 from voirdire.testing import ScriptedModel
@@ -37,7 +37,7 @@ def one():
 
 def judged(answer, rubric, items=None, **settings):
     model = ScriptedModel(answer, **settings)
-    judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=4))
+    judge = LlmJudge(model=model, probability="stated", concurrency=4)
     return judge_items(make_items(1_200) if items is None else items, judge, rubric=rubric)
 
 
@@ -142,13 +142,13 @@ def test_a_run_that_is_collected_in_its_own_thread_does_not_wait_for_itself(one)
 
 PROGRAM = """
 import os, signal, sys
-from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.judging import LlmJudge, judge_items
 from voirdire.testing import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 
 model = ScriptedModel(lambda request: {"sorry": 0.5}, delay_s=0.01)
-judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=4))
+judge = LlmJudge(model=model, probability="stated", concurrency=4)
 items = (Item(id=str(n), response=str(n)) for n in range(3_000))
 run = judge_items(items, judge, rubric=rubric_from_text(sys.argv[1]))
 next(run)

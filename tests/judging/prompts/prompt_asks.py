@@ -4,7 +4,7 @@ import json
 import re
 
 from judging.given_replies import OneForm, rubric_of
-from voirdire.judging import Limits, LlmJudge, judge_items, show_prompt
+from voirdire.judging import LlmJudge, judge_items, show_prompt
 from voirdire.rubrics import Question, load_rubric
 
 SAFETY = load_rubric("safety")
@@ -70,12 +70,12 @@ def requests_about(items, *questions, form="json_schema", **settings):
     """Give what a model is sent about items, in their order."""
     model = OneForm(lambda request: "no reply", form=form)
     settings = {"n_examples": 9, "n_samples": 2} | settings
-    judge = LlmJudge(model=model, limits=LIMITS, **settings)
+    judge = LlmJudge(model=model, **LIMITS | settings)
     list(judge_items(items, judge, rubric=rubric_of(*questions)))
     return model.requests
 
 
-LIMITS = Limits(concurrency=1, max_attempts=1, max_failures_in_a_row=None)
+LIMITS = {"concurrency": 1, "max_attempts": 1, "keep_going": True}
 
 
 def nonce_of(request):

@@ -12,7 +12,7 @@ from rewards.fitting.fit_cases import RUBRIC, labelled_case
 from rewards.fitting.test_fit import ORDER, fit
 from voirdire import load_rubric
 from voirdire.errors import InputError, ServerError, UncertifiedWarning
-from voirdire.judging import Limits, LlmJudge, ScriptedJudge
+from voirdire.judging import LlmJudge, ScriptedJudge
 from voirdire.judging import judge as judge_items
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.rewards import (
@@ -300,7 +300,9 @@ def test_a_language_model_is_asked_once_and_only_about_what_is_compared(tmp_path
     judge = LlmJudge(
         model=asked.model,
         probability="stated",
-        limits=Limits(max_attempts=1, max_retries=0, max_failures_in_a_row=None),
+        max_attempts=1,
+        max_retries=0,
+        keep_going=True,
     )
     rows = [row | {"behavior": "answer"} for row in ROWS]
     rows.append({"prompt": "Alone?", "response": "Yes.", "label": "ideal", "behavior": "answer"})

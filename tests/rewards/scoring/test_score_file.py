@@ -22,7 +22,7 @@ from rewards.reward_cases import (
 )
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_items
-from voirdire.judging import Limits, LlmJudge, ScriptedJudge, judge, judge_file
+from voirdire.judging import LlmJudge, ScriptedJudge, judge, judge_file
 from voirdire.rewards import score_file
 from voirdire.testing import ScriptedModel
 
@@ -581,7 +581,7 @@ def test_a_run_of_a_language_model_can_be_stopped_and_goes_on(items, tmp_path):
         return {"sorry": 0.75, "rude": 0.25}
 
     slow = ScriptedModel(answer, delay_s=0.02)
-    asked = LlmJudge(model=slow, probability="stated", limits=Limits(concurrency=2))
+    asked = LlmJudge(model=slow, probability="stated", concurrency=2)
     settings = {"reward": tiny_reward(), "judge": asked}
 
     with pytest.raises(KeyboardInterrupt):

@@ -411,10 +411,8 @@ def test_a_cancelled_scoring_waits_for_the_calls_in_flight_and_begins_no_other()
         started.set()
         return {"sorry": 0.75, "rude": 0.25}
 
-    from voirdire.judging import Limits
-
     slow = ScriptedModel(answer, delay_s=0.05)
-    asked = LlmJudge(model=slow, probability="stated", limits=Limits(concurrency=2))
+    asked = LlmJudge(model=slow, probability="stated", concurrency=2)
     reward = tiny_reward(judge=None)
     items = [Item(id=f"i{n}", response=f"x{n}", behavior="chat") for n in range(400)]
 

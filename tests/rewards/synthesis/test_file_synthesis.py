@@ -176,7 +176,6 @@ import os
 import sys
 
 from rewards.synthesis.obedient import judge, obeying, writer
-from voirdire.judging import Limits
 from voirdire.rewards import synthesize_file
 
 
@@ -201,7 +200,7 @@ model = writer(noted, delay_s=0.05)
 reply, model.reply = model.reply, held
 synthesize_file(
     sys.argv[1], sys.argv[2], model=model, judge=judge(),
-    limits=Limits(concurrency=4),
+    concurrency=4,
 )
 """
 N_PROMPTS = 20

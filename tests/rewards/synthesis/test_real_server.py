@@ -3,7 +3,6 @@
 import pytest
 
 from rewards.synthesis.obedient import PROMPTS, RECIPES, SAFETY
-from voirdire.judging import Limits
 from voirdire.models import OpenAICompatibleModel
 from voirdire.rewards import synthesize
 
@@ -20,7 +19,7 @@ def test_a_model_that_writes_at_random_is_rejected_so_often_and_no_more(llama_se
         "n_attempts": N_ATTEMPTS,
         "max_tokens": MOST_TOKENS,
         "store": tmp_path / "replies.sqlite",
-        "limits": Limits(concurrency=4),
+        "concurrency": 4,
     }
 
     def made():

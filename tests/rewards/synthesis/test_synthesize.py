@@ -27,7 +27,7 @@ from voirdire.errors import (
     NoDataError,
     RefusalError,
 )
-from voirdire.judging import Limits, LlmJudge, Price, load_local_judge
+from voirdire.judging import LlmJudge, Price, load_local_judge
 from voirdire.records import Item, Message, Reply, Usage
 from voirdire.rewards import synthesize
 from voirdire.rubrics import hard_classes
@@ -331,8 +331,8 @@ def test_the_run_ends_where_its_money_does_and_goes_on_later(tmp_path):
     model, later = writer(priced), writer(priced)
 
     with pytest.raises(CostLimitReachedError, match=r"0 prompts are done"):
-        made_by(model, store=place, price=price, limits=Limits(max_cost=0.0061, concurrency=1))
-    made = made_by(later, store=place, price=price, limits=Limits(concurrency=2))
+        made_by(model, store=place, price=price, max_cost=0.0061, concurrency=1)
+    made = made_by(later, store=place, price=price, concurrency=2)
 
     assert 1 <= len(model.calls) <= 3
     assert len(later.calls) == N_COMPLETIONS - len(model.calls)
@@ -341,7 +341,7 @@ def test_the_run_ends_where_its_money_does_and_goes_on_later(tmp_path):
 
 def test_a_limit_of_cost_needs_a_price():
     with pytest.raises(InputError, match="price of 'scripted/writer', which is not known"):
-        made_by(writer(), limits=Limits(max_cost=1.0))
+        made_by(writer(), max_cost=1.0)
 
 
 def test_a_wish_to_stop_keeps_what_is_in_flight(tmp_path):
@@ -354,7 +354,7 @@ def test_a_wish_to_stop_keeps_what_is_in_flight(tmp_path):
 
     model = writer(slow, delay_s=0.3)
     with pytest.raises(KeyboardInterrupt):
-        made_by(model, store=place, stopping=wish, limits=Limits(concurrency=5))
+        made_by(model, store=place, stopping=wish, concurrency=5)
     n_paid = len(model.calls)
     later = writer()
     made_by(later, store=place)
@@ -375,7 +375,7 @@ def test_an_error_of_the_one_who_watches_keeps_what_is_in_flight(tmp_path):
 
     model = writer(delay_s=0.9)
     with pytest.raises(OSError, match="the terminal is gone"):
-        made_by(model, store=place, progress=watch, limits=Limits(concurrency=5))
+        made_by(model, store=place, progress=watch, concurrency=5)
     n_paid = len(model.calls)
     later = writer()
     made_by(later, store=place)
@@ -440,7 +440,8 @@ def test_what_the_judge_may_spend_counts_over_all_rounds():
         model=ScriptedModel(answer, name="scripted/judge", log_probabilities=False),
         probability="stated",
         price=price,
-        limits=Limits(max_cost=1.55, concurrency=1),
+        max_cost=1.55,
+        concurrency=1,
     )
 
     with pytest.raises(CostLimitReachedError, match="max_cost"):

@@ -13,7 +13,7 @@ from asked_models import Asked, shown_item
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
 from studies.probing.constructed import RUBRIC_TEXT, Constructed, make_items
 from voirdire.errors import CostLimitReachedError, InputError, NoDataError
-from voirdire.judging import JuryJudge, Limits, LlmJudge, Price
+from voirdire.judging import JuryJudge, LlmJudge, Price
 from voirdire.models import load_model
 from voirdire.records import Item, Message, as_plain
 from voirdire.rubrics import rubric_from_text
@@ -212,7 +212,8 @@ def test_a_limit_of_cost_holds_for_all_prompts_together(faulty_server, monkeypat
             model=load_model("openai/test", base_url=faulty_server.url),
             probability="stated",
             price=Price(input=1.0, output=1.0),
-            limits=Limits(concurrency=1, **limits),
+            concurrency=1,
+            **limits,
         )
         return probe_judge(
             numbered(8), judge, rubric=RUBRIC, settings=settings("prompt"), store=False

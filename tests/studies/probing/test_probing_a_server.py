@@ -3,7 +3,7 @@
 import pytest
 
 from studies.probing.constructed import make_items
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import LlmJudge
 from voirdire.models import load_model
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import ProbeSettings, estimate_probing, probe_judge
@@ -24,7 +24,7 @@ questions:
 
 def test_a_real_server_is_probed_whole_and_pays_nothing_twice(llama_server, tmp_path):
     model = load_model(f"openai/{llama_server.model}", base_url=llama_server.base_url)
-    judge = LlmJudge(model=model, limits=Limits(concurrency=4))
+    judge = LlmJudge(model=model, concurrency=4)
     chosen = ProbeSettings(n_items=8, n_swaps=999, without=["steering"])
     asked = {"rubric": TWO, "settings": chosen, "store": tmp_path / "replies.sqlite"}
 

@@ -90,17 +90,13 @@ def describe_items(items: Sequence[Item]) -> Iterator[Features]:
             continue
         batch = items[start:end]
         responses = read_texts([item.response for item in batch])
-        prompts = read_texts([_last_user_text(item) for item in batch])
+        asked = []  # the last text of the user, or the last message where there is no user
+        for item in batch:
+            ordered = sorted(item.prompt, key=lambda message: message.role == "user")
+            asked.append(ordered[-1].content[-_PROMPT_CHARACTERS:] if ordered else "")
+        prompts = read_texts(asked)
         yield Features(ngrams=compute_ngrams(responses), cues=_compute_cues(responses, prompts))
         start, n_characters = end, 0
-
-
-def _last_user_text(item: Item) -> str:
-    """Return the user's last text, or the last message where there is no user."""
-    for message in reversed(item.prompt):
-        if message.role == "user":
-            return message.content[-_PROMPT_CHARACTERS:]
-    return item.prompt[-1].content[-_PROMPT_CHARACTERS:] if item.prompt else ""
 
 
 # n-grams ------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.judging.engine import LiveState
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,7 +14,7 @@ from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
 from voirdire.io.rows import open_frame, read_given_rows, table_rows
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import LlmJudge
 from voirdire.judging.plan import plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.io import ItemReading
-    from voirdire.judging import Price
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.judging.outputs import SetAside
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.recipes import Recipes, Slot
@@ -71,13 +70,14 @@ def plan_synthesis(
     rubric: Rubric | str | Path = "safety",
     judge: JudgeLike = "local",
     recipes: Recipes | str | Path | None = None,
-    limits: Limits | None = None,
-    price: Price | None = None,
     settings: SynthesisSettings | None = None,
-    **fields: Any,
+    **given: Any,
 ) -> SynthesisPlan:
     """Load and check everything that a synthesis needs; see `synthesize` for the arguments."""
-    run_settings = change_fields(settings or SynthesisSettings(), fields)
+    own = {row.name for row in fields(SynthesisSettings)} & given.keys()
+    run_settings = change_fields(
+        settings or SynthesisSettings(), {name: given.pop(name) for name in own}
+    )
     judging = plan_judging(judge, rubric, threshold=run_settings.threshold)
     return SynthesisPlan(
         writer=LlmJudge(
@@ -87,8 +87,7 @@ def plan_synthesis(
             temperature=run_settings.temperature,
             language=run_settings.language,
             seed=run_settings.seed,
-            limits=limits or Limits(),
-            price=price,
+            **given,
         ),
         judging=judging,
         recipes=load_recipes(recipes, rubric=judging.rubric),

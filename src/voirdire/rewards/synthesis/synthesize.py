@@ -110,8 +110,8 @@ def synthesize(
           counts as cut off. None sets no limit, for models whose reasoning counts.
         - `threshold`: in (0, 1): a proposition is true from this probability on; by default the
           rubric says.
-        - `limits`: `Limits` of the calls that write.
-        - `price`: the `Price` of the writer's tokens, where it is not known.
+        - fields of `voirdire.judging.ModelSettings` for the model that writes, such as `base_url`,
+          `concurrency`, `max_cost`, and `price`, where that is not known.
         - `behavior`: the behavior of prompts that have none.
         - `store`: where replies are kept and found again: a file for SQLite, or a
           ``postgresql://`` address. By default they are kept nowhere.
@@ -134,7 +134,7 @@ def synthesize(
     ModelCallError
         If every call would fail.
     CostLimitReachedError
-        If the money of `limits` is spent.
+        If the writer has spent its `max_cost`.
 
     Notes
     -----
@@ -143,7 +143,7 @@ def synthesize(
     are read before the first call, so that a mistake in them costs nothing.
     *Cancellation*: on Ctrl-C the calls in flight are waited for and stored; a second one does not
     wait. *Memory*: all completions; `synthesize_file` holds those of 200 prompts. *Retries and
-    caching*: calls are retried within `limits`; with a store, a second run finds every draft there
+    caching*: calls are retried; with a store, a second run finds every draft there
     and pays for nothing twice, as long as prompts, recipes, model, seed and verdicts are the same.
 
     A draft is verified by the judge that will later be paid by: a completion that fools it is kept.

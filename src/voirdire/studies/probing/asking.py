@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire._types import Language, Mode
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.bound import JudgingPlan
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rubrics import Rubric
@@ -412,12 +412,9 @@ def _reduce_limits(plan: JudgingPlan, spent: float) -> JudgingPlan:
         return plan
 
     def reduce_limit(judge: LlmJudge) -> LlmJudge:
-        max_cost = judge.limits.max_cost
-        if max_cost is None:
+        if judge.max_cost is None:
             return judge
-        left = max(
-            max_cost - spent, 1e-9
-        )  # a limit must be above 0; the first call then exceeds it
-        return replace(judge, limits=replace(judge.limits, max_cost=left))
+        # a limit must be above 0; the first call then exceeds it
+        return replace(judge, max_cost=max(judge.max_cost - spent, 1e-9))
 
     return change_plan(plan, reduce_limit)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire.judging import JudgingProgress, RunEstimate
-    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
     from voirdire.studies.probing.answers import Answers

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  # pydantic reads the annotation
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BeforeValidator, Field
-
-from voirdire.documents import Form, Number, hash_content, read_document, rule_error, write_json
+from voirdire._messages import shorten
+from voirdire.documents import hash_content, write_json
 from voirdire.errors import InputError
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.stats import Calibrator, calibrator_from_dict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from voirdire._types import Threshold
-    from voirdire.documents import Document
 
 __all__ = ["JudgeCalibration", "QuestionCalibration", "load_calibration", "read_calibration"]
 
@@ -107,40 +104,6 @@ class JudgeCalibration:
         write_json(path, self.to_dict())
 
 
-def _calibrator(value: Any) -> Calibrator:
-    try:
-        return calibrator_from_dict(dict(value))
-    except (InputError, TypeError, ValueError) as error:
-        raise rule_error("be a calibrator as `save` writes it") from error
-
-
-def _threshold(value: Any) -> Threshold:
-    try:
-        return threshold_from_cell(value)
-    except ValueError as error:
-        raise rule_error(str(error).removeprefix("must ")) from error
-
-
-class _QuestionForm(Form):
-    calibrator: Annotated[Any, BeforeValidator(_calibrator)]
-    n_items: int
-    brier: Number
-    calibrated_brier: Number
-    calibration_error: Number
-    calibrated_error: Number
-
-
-class _Form(Form):
-    """A calibration as it is written."""
-
-    schema_: Annotated[Literal["voirdire.calibration/1"], Field(alias="schema")]
-    judge: str
-    fingerprint: str
-    threshold: Annotated[Any, BeforeValidator(_threshold)]
-    gold_hash: str
-    questions: dict[str, _QuestionForm]
-
-
 def load_calibration(path: str | Path) -> JudgeCalibration:
     """Load the calibration of a judge from its file.
 
@@ -157,14 +120,31 @@ def load_calibration(path: str | Path) -> JudgeCalibration:
     Raises
     ------
     InputError
-        If the file cannot be read or breaks a rule; the message begins with file and line.
+        If the file cannot be read or breaks a rule; the message begins with the file.
     """
-    return read_calibration(read_document(path, what="a calibration", layout="json"))
+    from voirdire.documents import read_document
+
+    content = read_document(path, what="a calibration", layout="json").value
+    return read_calibration(content, source=str(path))
 
 
-def read_calibration(document: Document) -> JudgeCalibration:
-    """Make a calibration from a document."""
-    said = dict(document.read_or_raise(_Form))
-    del said["schema_"]
-    rows = {name: QuestionCalibration(**dict(row)) for name, row in said["questions"].items()}
-    return JudgeCalibration(**said | {"questions": rows})
+def read_calibration(content: Mapping[str, Any], *, source: str) -> JudgeCalibration:
+    """Make a calibration from the content of a file."""
+    from voirdire.records.thresholds import threshold_from_cell
+
+    try:
+        fields = dict(content)
+        if fields.pop("schema") != CALIBRATION_SCHEMA:
+            raise ValueError(f"`schema` must be {CALIBRATION_SCHEMA}")
+        fields["threshold"] = threshold_from_cell(fields["threshold"])
+        rows = fields["questions"].items()
+        calibrators = {name: calibrator_from_dict(row["calibrator"]) for name, row in rows}
+        fields["questions"] = {
+            name: QuestionCalibration(**{**row, "calibrator": calibrators[name]})
+            for name, row in rows
+        }
+        return JudgeCalibration(**fields)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        why = shorten(str(error))
+        msg = f"{source}: a calibration must be as `save` writes it, got something else ({why})."
+        raise InputError(msg) from error

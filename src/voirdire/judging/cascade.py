@@ -13,7 +13,7 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import is_number
 from voirdire.errors import InputError
-from voirdire.judging.judges.llm_judge import LlmJudge
+from voirdire.judging.model_settings import LlmJudge
 from voirdire.judging.port import Judge
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class CascadeJudge:
     --------
     >>> import voirdire
     >>> from voirdire.judging import LlmJudge
-    >>> from voirdire.judging.judges.cascade import CascadeJudge
+    >>> from voirdire.judging.cascade import CascadeJudge
     >>> from voirdire.testing import ScriptedModel
     >>> names = voirdire.load_rubric("safety").propositions
     >>> model = ScriptedModel(lambda request: dict.fromkeys(names, 0.97))

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 from voirdire._messages import shorten
 from voirdire._validation import check_choice, is_number
 from voirdire.errors import InputError
-from voirdire.judging.judges.cascade import CascadeJudge
-from voirdire.judging.judges.llm_judge import LlmJudge
+from voirdire.judging.cascade import CascadeJudge
+from voirdire.judging.model_settings import LlmJudge
 from voirdire.judging.port import Judge
 
 __all__ = ["Combine", "JudgeLike", "JuryJudge", "JuryMember"]

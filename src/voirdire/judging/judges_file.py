@@ -1,0 +1,340 @@
+"""Opens the judges of a name or a YAML file: language models, a cascade, a jury."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import Field, create_model
+
+from voirdire._messages import shorten
+from voirdire._types import ReplyForm
+from voirdire._validation import is_number
+from voirdire.documents import Filled, Form, Name, read_document
+from voirdire.errors import InputError
+from voirdire.judging.cascade import CascadeJudge
+from voirdire.judging.jury import JuryJudge
+from voirdire.judging.local.judge import BUNDLED
+from voirdire.judging.model_settings import LlmJudge, ModelSettings, open_judge
+from voirdire.judging.pricing import Price
+from voirdire.models import Capabilities, is_model_name
+from voirdire.models.known_providers import check_key_of_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
+    from voirdire.judging.jury import JudgeLike
+
+__all__ = ["is_judges_file", "load_judges", "open_judges"]
+
+T = TypeVar("T")
+
+_MOST_JUDGES = 500
+_FIELDS = {row.name: str(row.type) for row in fields(ModelSettings) if row.name != "name"}
+_WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."
+
+_KEY = re.compile(
+    r"""
+    (?<![A-Za-z0-9])
+    (?: (?:sk|pk|rk|gsk|xai|pplx|nvapi|tgp|csk|fw|r8|hf|ghp|key)[-_][A-Za-z0-9_-]{16,}
+      | AIza[A-Za-z0-9_-]{30,}                                   # Google
+      | (?:AKIA|ASIA|ABSK)[A-Za-z0-9]{16,}                       # Amazon
+      | eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}                # tokens of three parts
+      | [Bb]earer[ ]+[A-Za-z0-9._~+/-]{8,}
+      | [A-Za-z][A-Za-z0-9+.-]*://[^\s/@"']*:[^\s/@"']*@         # a password in an address
+      | [?&][\w-]*(?:key|token|secret|password|signature)[\w-]*=[^\s&"']+
+    )
+    | (?<![A-Za-z0-9_-])(?=[A-Za-z]*[0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])
+      [A-Za-z0-9]{32,}(?![A-Za-z0-9_-])                          # mixed case and digits
+    | (?<![A-Za-z0-9_-])(?i:(?:x[-_.])?(?:(?:api|access|auth|client|secret)[-_. ]?)?(?:key|token|
+      secret|passw(?:or)?d|authorization|bearer|credentials))["']?\s*:(?=\s|["'])  # a field of one
+    | (?<=api_key_env)["']?\s*:\s*(?!["']?[A-Z_][A-Z0-9_]{0,99}["']?\s*(?:[,}\#]|$)|null|~)\S
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+"""Keys of providers, fields that hold one, and what is no name of a variable where one stands."""
+
+
+def is_judges_file(name: str | Path) -> bool:
+    """Return whether a judge's name is that of a YAML file."""
+    return str(name).lower().endswith((".yaml", ".yml"))
+
+
+def open_judges(
+    name: str | Path, settings: ModelSettings | None = None, *, reads_keys: bool = True
+) -> tuple[JudgeLike, ...]:
+    """Open a language model with these settings, or the judges of a YAML file.
+
+    Any other name is a local judge's, and stays as it is. With an address in the settings every
+    name but a local judge's is that of a model.
+    """
+    settings = settings or ModelSettings()
+    if is_judges_file(name):
+        return load_judges(name, reads_keys=reads_keys, max_cost=settings.max_cost)
+    is_local = str(name) == BUNDLED or Path(name).is_file()
+    if is_model_name(str(name)) or (settings.base_url is not None and not is_local):
+        return (open_judge(replace(settings, model=str(name)), reads_keys=reads_keys),)
+    return (name,)
+
+
+def load_judges(
+    path: str | Path, *, reads_keys: bool = True, max_cost: float | None = None
+) -> tuple[LlmJudge | CascadeJudge | JuryJudge, ...]:
+    """Load the judges of a YAML file: its language models, or its one cascade or jury.
+
+    Parameters
+    ----------
+    path : str or path
+        A file with ``schema: voirdire.judges/1``, ``voirdire.cascade/1`` or ``voirdire.jury/1``.
+        Paths in it are relative to its folder.
+    reads_keys : bool, optional
+        As for `voirdire.models.load_model`.
+    max_cost : float, optional
+        US dollars at which each language model stops, in place of the file's limits.
+
+    Returns
+    -------
+    tuple of LlmJudge, CascadeJudge or JuryJudge
+        In the order of the file, the file's defaults filled in.
+
+    Raises
+    ------
+    RubricError
+        If the file cannot be read, breaks a rule, sends a key to another address than its
+        provider's without leave, or a key is missing from the environment; the message begins with
+        file, line and column, and `problems` has all of them.
+
+    Notes
+    -----
+    An entry of `judges` has the fields of `ModelSettings`, ``n_samples`` as ``samples`` and
+    ``n_examples`` as ``examples``. They override `defaults`; null takes a default back. `price`,
+    `capabilities` and `extra` are taken whole, from one or the other.
+
+    The file must not hold a key, not even in a comment: text that looks like one is refused, and no
+    message repeats it. A file, and the addresses in it, may come from a stranger. So its
+    `api_key_env` may name only the provider's own variable, at the provider's own address. The user
+    can allow others: ``VOIRDIRE_KEY_VARIABLES=MY_KEY@judge.example.com,OTHER@localhost:8000``.
+    """
+    document = read_document(path, what="a file of judges", check_text=_find_keys)
+    form = document.read(_FileForm)
+    reader = _Reader(document, reads_keys=reads_keys, max_cost=max_cost)
+    kind = str(document.get(("schema",))).removeprefix("voirdire.").removesuffix("/1")
+    if kind in _FileForm.model_fields and not document.has((kind,)):
+        document.add((), f"a file of judges must have the key `{kind}`. Add it.")
+    read: Any = {"cascade": reader.cascade, "jury": reader.jury}.get(kind, reader.judges)
+    judges: tuple[LlmJudge | CascadeJudge | JuryJudge, ...] = read(getattr(form, kind, None))
+    document.raise_problems()
+    return judges
+
+
+def _find_keys(text: str) -> Iterator[tuple[int, str]]:
+    """Find text that looks like a key, in comments too; the messages never repeat it."""
+    for match in _KEY.finditer(text):
+        yield match.start(), f"be without keys, got text that looks like one. {_WAY_OUT}"
+
+
+class _PriceForm(Form):
+    """Prices of tokens, in US dollars per million."""
+
+    input: Any
+    cached_input: Any = None
+    output: Any
+
+
+class _CapabilitiesForm(Form):
+    """Abilities of a server."""
+
+    forms: Annotated[list[ReplyForm], Field(min_length=1)] = Field(list(get_args(ReplyForm)))
+    top_logprobs: Annotated[int, Field(gt=-1)] | None = None
+    images: bool = False
+
+
+def _kind(name: str, hint: str) -> Any:
+    """Choose what stands for a field in a file; `ModelSettings` checks it."""
+    nested = {"price": _PriceForm, "capabilities": _CapabilitiesForm, "extra": dict[str, Any]}
+    return nested.get(name, Filled if "str" in hint else bool if hint == "bool" else Any)
+
+
+_OF_FILE: dict[str, Any] = {
+    name: (_kind(name, hint) | None, Field(None, alias=name.removeprefix("n_")))
+    for name, hint in _FIELDS.items()
+}
+_SettingsForm = create_model("_SettingsForm", __base__=Form, **_OF_FILE)
+
+
+class _JudgeForm(_SettingsForm):  # type: ignore[misc,valid-type]  # made above
+    """One entry of `judges`."""
+
+    name: Name
+
+
+class _JurorForm(_SettingsForm):  # type: ignore[misc,valid-type]  # made above
+    """One entry of `judges` of a jury: a language model, or `judge` with a local one."""
+
+    name: Name | None = None
+    judge: Filled | None = None
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+
+
+class _CascadeForm(Form):
+    """The value of `cascade`; its second judge is read like others."""
+
+    name: Name | None = None
+    first: Filled
+    unsure: Any
+    propositions: list[Any] | None = None
+    then: Any
+
+
+class _JuryForm(Form):
+    """The value of `jury`; each judge is read by its own form."""
+
+    name: Name | None = None
+    combine: Any = "mean"
+    judges: list[Any]
+
+
+class _FileForm(Form):
+    """The whole file; the defaults and each judge are read by their own forms."""
+
+    schema_: Annotated[
+        Literal["voirdire.judges/1", "voirdire.cascade/1", "voirdire.jury/1"], Field(alias="schema")
+    ]
+    defaults: Any = None
+    judges: Annotated[list[Any], Field(min_length=1, max_length=_MOST_JUDGES)] | None = None
+    cascade: _CascadeForm | None = None
+    jury: _JuryForm | None = None
+
+
+class _Reader:
+    """Reads the judges of a document, and notes each problem at its place, once."""
+
+    def __init__(self, document: Document, *, reads_keys: bool, max_cost: float | None) -> None:
+        self._document = document
+        self._reads_keys = reads_keys
+        self._max_cost = max_cost
+        self._noted: set[tuple[Keys, str]] = set()
+        self._defaults: dict[str, Any] | None = {}
+        if document.get(("defaults",)) is not None:
+            self._defaults = self._values(_SettingsForm, ("defaults",), what="`defaults`")
+
+    def judges(self, _form: object) -> tuple[LlmJudge | None, ...]:
+        """Read a list of judges with different names."""
+        lines: dict[str, int | None] = {}
+        judges = []
+        for path, values in self._rows(_JudgeForm, ("judges",)):
+            name, line = values["name"], self._document.line((*path, "name"))
+            first = lines.setdefault(name.casefold(), line)  # some disks ignore case
+            if first != line:
+                message = (
+                    f"`name` must be different for each judge, got {shorten(name)!r} again "
+                    f"(first on line {first})."
+                )
+                self._document.add((*path, "name"), message)
+            judges.append(self._open(values, path))
+        return tuple(judges)
+
+    def cascade(self, form: _CascadeForm | None) -> tuple[CascadeJudge | None, ...]:
+        """Read a cascade."""
+        path = ("cascade", "then")
+        values = self._values(_SettingsForm, path) if self._document.has(path) else None
+        then = None if values is None else self._open(values, path)
+        if form is None or then is None:
+            return ()
+        settings = {**vars(form), "name": form.name or "", "then": then}
+        first = self._find(form.first)
+        return (self._make(path[:1], lambda: CascadeJudge(**settings | {"first": first})),)
+
+    def jury(self, form: _JuryForm | None) -> tuple[JuryJudge | None, ...]:
+        """Read a jury."""
+        judges: list[Any] = []
+        weights = []
+        for path, values in self._rows(_JurorForm, ("jury", "judges")):
+            weights.append(values.pop("weight", 1.0))
+            local = values.pop("judge", None)
+            if local is not None and values:
+                message = "a judge must have `judge` with nothing but `weight`, or `model`."
+                self._document.add(path, message)
+            judges.append(self._open(values, path) if local is None else self._find(local))
+        if form is None or self._document.is_wrong:
+            return ()
+        settings: dict[str, Any] = {**vars(form), "name": form.name or "", "judges": judges}
+        if len(set(weights)) > 1:
+            settings["weights"] = weights
+        return (self._make(("jury",), lambda: JuryJudge(**settings)),)
+
+    def _rows(self, form: type[Form], path: Keys) -> Iterator[tuple[Keys, dict[str, Any]]]:
+        rows = self._document.get(path)
+        for place in range(len(rows) if isinstance(rows, list) else 0):
+            values = self._values(form, (*path, place))
+            if values is not None:
+                yield (*path, place), values
+
+    def _values(
+        self, form: type[Form], path: Keys, *, what: str = "a judge"
+    ) -> dict[str, Any] | None:
+        """Read what an entry says; null takes a default back."""
+        entry = self._document.read(form, path, what=what)
+        if entry is None:
+            return None
+        values = {name: getattr(entry, name) for name in entry.model_fields_set}
+        for name, value in values.items():
+            if isinstance(value, _PriceForm):
+                values[name] = self._make((*path, name), partial(Price, **vars(value)))
+            elif isinstance(value, _CapabilitiesForm):
+                forms = tuple(word for word in get_args(ReplyForm) if word in value.forms)
+                values[name] = Capabilities(**vars(value) | {"forms": forms})
+            elif name == "calibration" and value is not None:
+                values[name] = str(Path(self._document.source).parent / value)
+            elif is_number(value) and _FIELDS.get(name, "").startswith("float"):
+                values[name] = float(value)
+            elif is_number(value) and value == int(value):  # 1e6 is a whole number
+                values[name] = int(value)
+        return values
+
+    def _open(self, values: dict[str, Any], path: Keys) -> LlmJudge | None:
+        """Open a language model; nothing is opened beside defaults that are wrong."""
+        if self._defaults is None:
+            return None
+        told = {**self._defaults, **values}
+        if self._max_cost is not None:
+            told["max_cost"] = self._max_cost
+        told = {name: value for name, value in told.items() if value is not None}
+        if "model" not in told:
+            message = "a judge must have the key `model`. Add it, or add it to `defaults`."
+            self._document.add(path, message)
+            return None
+
+        def make() -> LlmJudge:
+            settings = ModelSettings(**told)
+            if self._reads_keys:
+                check_key_of_file(
+                    settings.api_key_env, model=str(settings.model), base_url=settings.base_url
+                )
+            return open_judge(settings, reads_keys=self._reads_keys)
+
+        return self._make(path, make)
+
+    def _make(self, path: Keys, make: Callable[[], T]) -> T | None:
+        """Make a record; note a value that breaks one of its rules."""
+        try:
+            return make()
+        except InputError as error:
+            key = (re.match(r"`(?:n_)?(\w+)", str(error)) or ["", ""])[1]
+            places: list[Keys] = [(*path, key), ("defaults", key)]
+            at = next(filter(self._document.has, places), path)
+            if (at, str(error)) not in self._noted:
+                self._noted.add((at, str(error)))
+                self._document.add(at, str(error))
+            return None
+
+    def _find(self, local: str) -> str:
+        """Find the file of a local judge from the folder of this file."""
+        # `CascadeJudge` refuses a model in words of its own
+        is_kept = local == BUNDLED or is_model_name(local)
+        return local if is_kept else str(Path(self._document.source).parent / local)
