@@ -1,11 +1,10 @@
 """A small rubric, judges whose answers are known, and items."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
-from voirdire.judging import LlmJudge, ScriptedJudge
+from voirdire.judging import ScriptedJudge
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 
@@ -37,11 +36,9 @@ behaviors:
 @pytest.fixture
 def ends_after(monkeypatch):
     """Let a run end after fewer calls in a row without an answer."""
-    limits = LlmJudge.limits.fget
 
     def end_after(n_calls):
-        few = property(lambda judge: replace(limits(judge), max_failures_in_a_row=n_calls))
-        monkeypatch.setattr(LlmJudge, "limits", few)
+        monkeypatch.setattr("voirdire.judging.caller._MOST_IN_A_ROW", n_calls)
 
     return end_after
 

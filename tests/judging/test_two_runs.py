@@ -77,7 +77,6 @@ def test_each_call_is_made_by_one_of_them(tmp_path, order):
     assert (second.probabilities == 0.75).all()
 
 
-
 @pytest.mark.ci
 def test_samples_that_each_take_a_call_are_paid_for_once(tmp_path):
     model = OneAtATime()

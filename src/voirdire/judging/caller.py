@@ -61,7 +61,8 @@ _log = logging.getLogger("voirdire")
 SPENT = "the judge has spent its `max_cost`"
 _TRANSIENT = (RateLimitError, ModelTimeoutError, ServerError)
 _MOST_IN_A_ROW, _FIRST_TRIES, _RETRIES_UNREACHED, _ACCOUNT_ERRORS = 100, 50, 2, 3
-"""Calls without an answer in a row, tries without any, retries without any connection, and refused keys that end a run."""
+"""Calls in a row and first tries without an answer, retries without a connection, refused keys:
+so many end a run."""
 
 _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5

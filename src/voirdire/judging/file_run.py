@@ -163,16 +163,15 @@ def judge_source(
             set_aside.open(writer.folder / "dropped.jsonl")
         encode = partial(_encode, layout=layout, written_as=written_as)
         stream = islice(items.stream(plan, set_aside), limit)
+        judged: Iterator[tuple[bytes, Tally]]
         if needs_engine(plan.judge):
-            opening = open_replies(
-                settings.replies, output=target, written=[target] if target else ()
-            )
+            written = [] if target is None else [target]
+            opening = open_replies(settings.replies, output=target, written=written)
             replies = stack.enter_context(opening)
             if replies.opened is not None and target is not None:
                 stack.enter_context(replies.opened.lock(f"{plan.judge.fingerprint} {target}"))
             asking: dict[str, Any] = {"replies": replies, "stopping": stopping, "record": record}
-            parts = _join_batches(judge_batches(stream, plan, **asking), size)
-            judged: Iterator[Any] = ((encode(part), _count(part)) for part in parts)
+            judged = _join_batches(judge_batches(stream, plan, **asking), size, encode=encode)
         else:
             judged = _judge_in_process(stream, plan, encode=encode, workers=settings.workers)
         with closing(judged):  # type: ignore[type-var]  # a generator
@@ -231,17 +230,19 @@ def _judge_batch(
     return encode([verdicts]), _count([verdicts])
 
 
-def _join_batches(batches: Iterator[Verdicts], size: int) -> Iterator[list[Verdicts]]:
+def _join_batches(
+    batches: Iterator[Verdicts], size: int, *, encode: Callable[[Sequence[Verdicts]], bytes]
+) -> Iterator[tuple[bytes, Tally]]:
     """Join batches until there are so many items."""
     waiting: list[Verdicts] = []
     with closing(batches):  # type: ignore[type-var]  # a generator
         for batch in batches:
             waiting.append(batch)
             if sum(len(each.items) for each in waiting) >= size:
-                yield waiting
+                yield encode(waiting), _count(waiting)
                 waiting = []
     if waiting:
-        yield waiting
+        yield encode(waiting), _count(waiting)
 
 
 def _encode(batches: Sequence[Verdicts], *, layout: VerdictLayout, written_as: Any) -> bytes:
