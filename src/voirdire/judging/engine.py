@@ -105,7 +105,7 @@ class Engine(ABC):
     """
 
     def __init__(self) -> None:
-        self.n_answered = self.n_failures = 0
+        self.n_answered = self.n_failures = self.n_calls = 0
         self.on_verdict: Callable[[Item, ItemVerdict], None] | None = None
 
     async def start(self) -> None:  # noqa: B027  # many have nothing to open
@@ -126,8 +126,25 @@ class Engine(ABC):
 
     @property
     @abstractmethod
+    def n_waiting(self) -> int:
+        """Items that wait for the judge."""
+
+    @property
+    @abstractmethod
+    def is_broken(self) -> bool:
+        """Whether the judge is out of order now, so that it makes no calls."""
+
+    @property
     def state(self) -> LiveState:
         """State of a live judge."""
+        counts = self.counts or CallCounts(n_calls=self.n_calls)
+        return LiveState(
+            n_waiting=self.n_waiting,
+            n_calls=counts.n_calls,
+            n_failures=self.n_failures,
+            cost=counts.cost,
+            is_broken=self.is_broken,
+        )
 
     @property
     def counts(self) -> CallCounts | None:
@@ -175,6 +192,11 @@ class _SharingEngine(Engine):
     def error(self) -> Exception | None:
         """What ended the run."""
         return None
+
+    @property
+    def n_waiting(self) -> int:
+        """Items that wait for the judge, also those that their callers have left."""
+        return len(self._in_flight)
 
     @abstractmethod
     def _key(self, item: Item) -> bytes:
@@ -278,16 +300,9 @@ class ModelEngine(_SharingEngine):
         self._reading = CircuitBreaker(1.0 if live is None else live.rest_s)
 
     @property
-    def state(self) -> LiveState:
-        """State of the engine."""
-        counts = self.caller.counts
-        return LiveState(
-            n_waiting=len(self._in_flight),
-            n_calls=counts.n_calls,
-            n_failures=self.n_failures,
-            cost=counts.cost,
-            is_broken=bool(self.caller.outage or self._reading.is_open(_now())),
-        )
+    def is_broken(self) -> bool:
+        """Whether no calls are made now, or the store cannot be read."""
+        return bool(self.caller.outage or self._reading.is_open(_now()))
 
     @property
     def counts(self) -> CallCounts:
@@ -474,18 +489,13 @@ class FunctionEngine(_SharingEngine):
         self._waiting: deque[_Pending] = deque()
         self._thread: JudgeThread | None = None
         self._working: asyncio.Task[None] | None = None
-        self._n_calls = self._n_left = 0
+        self._n_left = 0
         self._is_closed = False
 
     @property
-    def state(self) -> LiveState:
-        """State of the engine."""
-        return LiveState(
-            n_waiting=len(self._in_flight),
-            n_calls=self._n_calls,
-            n_failures=self.n_failures,
-            is_broken=self._outage is not None,
-        )
+    def is_broken(self) -> bool:
+        """Whether the judge is closed, or too many of its threads hang."""
+        return self._outage is not None
 
     @property
     def _outage(self) -> str | None:
@@ -535,7 +545,7 @@ class FunctionEngine(_SharingEngine):
     async def _judge(self, batch: Sequence[_Pending]) -> None:
         if self._thread is None:
             self._thread = JudgeThread(self._ask_judge)
-        self._n_calls += 1
+        self.n_calls += 1
         done = self._thread.ask([pending.item for pending in batch])
         limit_s = None
         if self._live is not None:  # at least until no caller waits
@@ -654,9 +664,13 @@ class _CompositeEngine(Engine):
     @property
     def counts(self) -> CallCounts | None:
         """Counts of the calls of all judges together."""
-        counts = [each.counts for each in self._members]
-        made = [each for each in counts if each is not None]
+        made = [counts for each in self._members if (counts := each.counts) is not None]
         return reduce(add, made) if made else None
+
+    @property
+    def n_waiting(self) -> int:
+        """Items that wait for the judge that has most of them."""
+        return max(member.n_waiting for member in self._members)
 
     async def start(self) -> None:
         """Start all; raise an `InputError` where a store cannot be used."""
@@ -688,16 +702,9 @@ class CascadeEngine(_CompositeEngine):
         self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
 
     @property
-    def state(self) -> LiveState:
-        """State of the engine: calls, cost and outages are the language model's."""
-        then = self._then.state
-        return LiveState(
-            n_waiting=self._first.state.n_waiting + then.n_waiting,
-            n_calls=then.n_calls,
-            n_failures=self.n_failures,
-            cost=then.cost,
-            is_broken=then.is_broken,
-        )
+    def is_broken(self) -> bool:
+        """Whether the language model is out of order."""
+        return self._then.is_broken
 
     async def ask(
         self, items: Sequence[Item], *, deadline_s: float | None = None
@@ -743,19 +750,10 @@ class JuryEngine(_CompositeEngine):
         self._bound = bound
 
     @property
-    def state(self) -> LiveState:
-        """Calls and cost of all judges; broken where too few judges work to answer."""
-        states = [each.state for each in self._members]
-        costs = [state.cost for state in states]
-        pairs = zip(self._bound.jury.shares, states, strict=True)
-        works = sum(share for share, state in pairs if not state.is_broken)
-        return LiveState(
-            n_waiting=max(state.n_waiting for state in states),
-            n_calls=sum(state.n_calls for state in states),
-            n_failures=self.n_failures,
-            cost=None if None in costs else math.fsum(cost or 0.0 for cost in costs),
-            is_broken=not is_enough(works),
-        )
+    def is_broken(self) -> bool:
+        """Whether too few judges work to answer."""
+        pairs = zip(self._bound.jury.shares, self._members, strict=True)
+        return not is_enough(sum(share for share, member in pairs if not member.is_broken))
 
     async def ask(
         self, items: Sequence[Item], *, deadline_s: float | None = None

@@ -119,7 +119,7 @@ class LiveJudge:
     @property
     def n_waiting(self) -> int:
         """Items that wait for the judge, also those whose requests were answered without them."""
-        return max(len(self._waiting), self.state.n_waiting)
+        return max(len(self._waiting), self._engine.n_waiting)
 
     async def start(self) -> None:
         """Start, in the event loop that asks; a second call does nothing."""
@@ -166,46 +166,37 @@ class LiveJudge:
         if deadline_s is not None:
             limit = check_positive("deadline_s", deadline_s)
         self._check_loop()
-        keys = [item.content_hash() for item in items]
+        keys = [b"" if item.id in not_asked else item.content_hash() for item in items]
         answers: dict[bytes, _Answer] = {}
         new: dict[bytes, Item] = {}
-        n_new = 0
-        for key, item in zip(keys, items, strict=True):
-            if item.id in not_asked:
-                continue
-            if (known := self._remembered.get(key)) is not None:
-                self._remembered.move_to_end(key)
-                answers[key] = known
-            else:
-                new[key] = item
-                n_new += 1
         why = CLOSED if self._is_closed else TOO_MANY
-        asked = {} if self._is_closed else {key: new[key] for key in new if self._admit(key)}
-        answers |= {key: self._failed_answer(why) for key in new if key not in asked}
-        if asked:
-            try:
-                verdicts = await self._engine.ask(list(asked.values()), deadline_s=limit)
-            finally:
-                for key in asked:
-                    self._waiting[key] -= 1
-                    if not self._waiting[key]:
-                        del self._waiting[key]
-            answers |= dict(zip(asked, map(self._answer, verdicts), strict=True))
+        for key, item in zip(keys, items, strict=True):
+            if key and key not in answers and key not in new:
+                if key in self._remembered:
+                    self._remembered.move_to_end(key)
+                    answers[key] = self._remembered[key]
+                elif self._is_closed or not self._admit(key):
+                    answers[key] = self._failed_answer(why)
+                else:
+                    new[key] = item
+        n_remembered = sum(key in answers and not answers[key].failures for key in keys)
+        try:
+            verdicts = await self._engine.ask(list(new.values()), deadline_s=limit) if new else []
+        finally:
+            for key in new:
+                self._waiting[key] -= 1
+                if not self._waiting[key]:
+                    del self._waiting[key]
+        answers |= dict(zip(new, map(self._answer, verdicts), strict=True))
         rows = [
-            self._failed_answer(not_asked[item.id]) if item.id in not_asked else answers[key]
+            answers[key] if key else self._failed_answer(not_asked[item.id])
             for key, item in zip(keys, items, strict=True)
         ]
-        is_new = [
-            key in new and item.id not in not_asked for key, item in zip(keys, items, strict=True)
-        ]
-        late = [bool(row.failures) and row.failures[0][1].reason == LATE for row in rows]
         return LiveVerdicts(
             judged=self._verdicts(items, rows),
-            n_remembered=len(items) - len(not_asked) - n_new,
-            n_stored=sum(
-                row.is_stored for row, new_one in zip(rows, is_new, strict=True) if new_one
-            ),
-            n_late=sum(late),
+            n_remembered=n_remembered,
+            n_stored=sum(answers[key].is_stored for key in keys if key in new),
+            n_late=sum(bool(row.failures) and row.failures[0][1].reason == LATE for row in rows),
             answered_by=tuple(row.answered_by for row in rows) if self._is_cascade else None,
         )
 

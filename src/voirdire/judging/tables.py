@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Threshold, VerdictLayout
-    from voirdire.judging.asking import Answer
     from voirdire.judging.bound import JudgingPlan
     from voirdire.judging.combine import ItemVerdict
     from voirdire.judging.summary import RunRecord
@@ -50,8 +49,9 @@ def make_verdicts(
     """Compute the completion classes, and make the verdicts."""
     rubric = plan.rubric
     behaviors = tuple(item.behavior for item in items)
-    if rubric.behaviors:
-        _check_behaviors(items, rubric)
+    for unknown in set(behaviors) - {row.id for row in rubric.behaviors} - {None}:
+        if rubric.behaviors:
+            rubric.behavior(str(unknown))  # the message lists the known behaviors
     return Verdicts(
         items=tuple(item.id for item in items),
         behaviors=behaviors,
@@ -106,33 +106,36 @@ def _arrays(
     verdicts: Sequence[ItemVerdict], rubric: Rubric
 ) -> tuple[NDArray[np.float64], dict[tuple[int, int], Failure], CallDetails]:
     """Arrange the verdicts of several items as arrays: probabilities, failures, other answers."""
-    kinds = [row.kind for row in rubric.questions]
-    asked = [place for place, kind in enumerate(kinds) if kind == "boolean"]
-    others = [place for place, kind in enumerate(kinds) if kind != "boolean"]
-    column = {place: number for number, place in enumerate(asked)}
+    questions = rubric.questions
+    asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]
+    others = [place for place, row in enumerate(questions) if row.kind != "boolean"]
+    columns = {place: column for column, place in enumerate(asked)}
     failures: dict[tuple[int, int], Failure] = {}
     other_failures: dict[tuple[int, str], Failure] = {}
     for row, verdict in enumerate(verdicts):
         for place, failure in verdict.failures:
-            if place in column:
-                failures[row, column[place]] = failure
+            if place in columns:
+                failures[row, columns[place]] = failure
             else:
-                other_failures[row, rubric.questions[place].id] = failure
-    n_all = len(kinds)
-    details = CallDetails(
-        labels={rubric.questions[k].id: tuple(row.values[k] for row in verdicts) for k in others},
-        label_failures=other_failures,
-        missing_mass=_numbers([row.missing_mass for row in verdicts], asked, n_all=n_all),
-        numeric=frozenset(row.id for row in rubric.questions if row.kind == "scale"),
+                other_failures[row, questions[place].id] = failure
+    nothing = (None,) * len(questions)
+    values, masses = (
+        [nothing if row is None else row for row in rows]
+        for rows in ([row.values for row in verdicts], [row.missing_mass for row in verdicts])
     )
-    return _numbers([row.values for row in verdicts], asked, n_all=n_all), failures, details
-
-
-def _check_behaviors(items: Sequence[Item], rubric: Rubric) -> None:
-    known = {row.id for row in rubric.behaviors} | {None}
-    for item in items:
-        if item.behavior not in known:
-            rubric.behavior(str(item.behavior))  # the message lists the known behaviors
+    if len(asked) < len(questions):
+        values, masses = ([[row[k] for k in asked] for row in rows] for rows in (values, masses))
+    probabilities, missing_mass = (
+        np.array(rows, dtype=np.float64).reshape(len(verdicts), len(asked))
+        for rows in (values, masses)
+    )
+    details = CallDetails(
+        labels={questions[k].id: tuple(verdict.values[k] for verdict in verdicts) for k in others},
+        label_failures=other_failures,
+        missing_mass=missing_mass,
+        numeric=frozenset(row.id for row in questions if row.kind == "scale"),
+    )
+    return probabilities, failures, details
 
 
 def _classes(
@@ -143,41 +146,16 @@ def _classes(
     *,
     threshold: Threshold,
 ) -> BehaviorClasses:
+    """Compute the classes of the items of a behavior; a missing answer stays missing."""
     names = tuple(row.name for row in behavior.classes)
     rows = np.flatnonzero(np.array([own == behavior.id for own in behaviors], dtype=bool))
-    if rows.size == 0:
-        found, hard = np.empty((0, len(names))), np.empty(0, dtype=np.int64)
-    else:
-        chosen = probabilities[rows]
-        found = class_probabilities(
-            rubric, behavior.id, probabilities=chosen, propositions=rubric.propositions
-        ).values
-        hard = _hard(rubric, behavior, chosen, threshold=threshold)
+    soft, hard = np.empty((0, len(names))), np.empty(0, dtype=np.int64)
+    if rows.size:
+        chosen, asked = probabilities[rows], rubric.propositions
+        labels = np.where(np.isnan(chosen), np.nan, chosen >= get_thresholds(threshold, asked))
+        about: dict[str, Any] = {"propositions": asked}
+        soft = class_probabilities(rubric, behavior.id, probabilities=chosen, **about).values
+        hard = hard_classes(rubric, behavior.id, labels=labels, **about)
     return BehaviorClasses(
-        behavior=behavior.id, classes=names, rows=rows, probabilities=found, hard=hard
+        behavior=behavior.id, classes=names, rows=rows, probabilities=soft, hard=hard
     )
-
-
-def _hard(
-    rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: Threshold
-) -> NDArray[np.int64]:
-    """Apply the threshold, then evaluate the classes; a missing answer stays missing."""
-    labels: NDArray[np.generic] = chosen >= get_thresholds(threshold, rubric.propositions)
-    missing = np.isnan(chosen)
-    if missing.any():
-        labels = np.where(missing, np.nan, labels)
-    return hard_classes(rubric, behavior.id, labels=labels, propositions=rubric.propositions)
-
-
-def _numbers(
-    rows: Sequence[Sequence[Answer | None] | None], places: Sequence[int], *, n_all: int
-) -> NDArray[np.float64]:
-    """Return the chosen columns of rows, nan where there is nothing."""
-    if all(row is None for row in rows):
-        return np.full((len(rows), len(places)), np.nan)
-    nothing = (None,) * n_all
-    if len(places) == n_all:
-        given = [nothing if row is None else row for row in rows]
-    else:
-        given = [[nothing[0] if row is None else row[place] for place in places] for row in rows]
-    return np.array(given, dtype=np.float64).reshape(len(rows), len(places))
