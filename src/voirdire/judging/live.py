@@ -118,8 +118,8 @@ class LiveJudge:
 
     @property
     def n_waiting(self) -> int:
-        """Items that callers wait for."""
-        return len(self._waiting)
+        """Items that wait for the judge, also those whose requests were answered without them."""
+        return max(len(self._waiting), self.state.n_waiting)
 
     async def start(self) -> None:
         """Start, in the event loop that asks; a second call does nothing."""
@@ -211,7 +211,7 @@ class LiveJudge:
 
     def _admit(self, key: bytes) -> bool:
         """Count who waits for an item; False where too many other items are waited for."""
-        if key not in self._waiting and len(self._waiting) >= self.settings.most_waiting:
+        if key not in self._waiting and self.n_waiting >= self.settings.most_waiting:
             return False
         self._waiting[key] += 1
         return True
