@@ -74,12 +74,11 @@ def items():
 def write_items(tmp_path):
     """Write items whose responses hold their probabilities, and give the file."""
 
-    def write(n_items, *, name="items.jsonl", changed=()):
-        path = tmp_path / name
+    def write(n_items):
+        path = tmp_path / "items.jsonl"
         with path.open("w", encoding="utf-8") as file:
             for number in range(n_items):
-                shift = 0.05 if number in changed else 0.0
-                pair = (number % 10 / 10 + shift, number % 7 / 7)
+                pair = (number % 10 / 10, number % 7 / 7)
                 row = {"id": f"i{number}", "response": f"{pair[0]!r} {pair[1]!r}"}
                 row["behavior"] = (None, "refuse", "chat")[number % 3]
                 file.write(json.dumps(row) + "\n")

@@ -22,7 +22,7 @@ from voirdire.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import RenderableType
@@ -152,11 +152,11 @@ def keep_when_stopped(
     source: str,
     *,
     store: str | Path | Literal[False] | None = None,
-    kept: Callable[[], str] | None = None,
+    keeps: bool = True,
 ) -> Iterator[None]:
-    """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then what is kept.
+    """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then where it is kept.
 
-    By default every reply is kept in the store. A read of standard input that waits can be left.
+    A judge in this process keeps nothing. A read of standard input that waits can be left.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -165,8 +165,8 @@ def keep_when_stopped(
     try:
         yield
     except KeyboardInterrupt:
-        if text := _describe_kept_replies(store) if kept is None else kept():
-            say(f"{text}; the same command goes on from there.")
+        if keeps:
+            say(f"{_describe_kept_replies(store)}; the same command goes on from there.")
         raise
 
 

@@ -214,13 +214,14 @@ class SetAside:
             if self._file is not None:
                 said = asdict(row)
                 line = json.dumps({key: said[key] for key in _KEYS}, ensure_ascii=False)
-                with explain_write_errors(self._unfinished):
+                with explain_write_errors(self.target):
                     self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            with explain_write_errors(self.target):
+                self._file.close()
             self._file = None
 
     def publish(self) -> Path | None:
