@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from voirdire._messages import shorten
 from voirdire._validation import is_number
 from voirdire.errors import InputError
 from voirdire.judging.model_settings import LlmJudge
 from voirdire.judging.port import Judge
+from voirdire.models import is_model_name
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["DEFAULT", "Bounds", "CascadeJudge", "Unsure", "is_unsure", "read_bounds", "read_pair"]
+__all__ = ["DEFAULT", "CascadeJudge", "Unsure", "read_bounds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,100 +82,58 @@ class CascadeJudge:
 
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
-        _check_first(self.first)
+        first: Any = self.first
         then: Any = self.then
+        names: Any = self.propositions
+        is_path = isinstance(first, str | Path)
+        is_model = is_path and (is_model_name(str(first)) or str(first).endswith((".yaml", ".yml")))
+        if is_model or not (is_path or isinstance(first, Judge)):
+            msg = (
+                "`first` must be 'local', a file that `voirdire distill` wrote, or a judge in "
+                f"process, got {shorten(first) if is_path else type(first).__name__}. Put a "
+                "language model in `then`."
+            )
+            raise InputError(msg)
         if not isinstance(then, LlmJudge):
             msg = (
                 f"`then` must be an LlmJudge, got {type(then).__name__}. Write "
-                'LlmJudge(model=load_model("openai/gpt-4o-mini")).'
+                'LlmJudge(model="openai/gpt-4o-mini").'
             )
             raise InputError(msg)
         read_bounds(self.unsure)
-        if self.propositions is not None:
-            object.__setattr__(self, "propositions", _check_propositions(self.propositions))
-
-
-def _check_propositions(given: Any) -> tuple[str, ...]:
-    is_several = isinstance(given, Iterable) and not isinstance(given, str)
-    names: list[object] = list(given) if is_several else []
-    if not names or not all(isinstance(name, str) for name in names):
-        msg = (
-            f"`propositions` must be a sequence with at least one name, got {shorten(given)}. "
-            "Leave it out if all count."
-        )
-        raise InputError(msg)
-    return tuple(str(name) for name in names)
-
-
-def _check_first(first: object) -> None:
-    if isinstance(first, str | Path):
-        from voirdire.models import is_model_name
-
-        if not is_model_name(str(first)):
+        if names is None:
             return
-    elif isinstance(first, Judge) and not isinstance(first, LlmJudge):
-        return
-    got = shorten(first) if isinstance(first, str | Path) else type(first).__name__
-    msg = (
-        "`first` must be 'local', a file that `voirdire distill` wrote, or a judge in process, got "
-        f"{got}. Put a language model in `then`."
-    )
-    raise InputError(msg)
+        several = () if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+        if not several or not all(isinstance(name, str) for name in several):
+            msg = f"`propositions` must be a sequence with at least one name, got {shorten(names)}."
+            raise InputError(f"{msg} Leave it out if all count.")
+        object.__setattr__(self, "propositions", several)
 
 
 DEFAULT = "default"
 """Key of the bounds for all propositions that a mapping does not name."""
 
-Bounds: TypeAlias = tuple[float, float]
-"""Low and high: a judge is unsure strictly between them."""
-
 Unsure: TypeAlias = Sequence[float] | Mapping[str, Sequence[float]]
-"""Bounds for all propositions, or by proposition with a default."""
+"""Low and high, strictly between which a judge is unsure: for all propositions, or by proposition
+with a default."""
 
 
-def read_bounds(given: Any) -> dict[str, Bounds]:
+def read_bounds(unsure: Any) -> dict[str, tuple[float, float]]:
     """Return bounds by proposition, with the default, or raise an `InputError`."""
-    if not isinstance(given, Mapping):
-        return {DEFAULT: _check_pair(given, called="unsure")}
-    if DEFAULT not in given:
+    pairs = unsure if isinstance(unsure, Mapping) else {DEFAULT: unsure}
+    if DEFAULT not in pairs:
         msg = (
-            f"`unsure` must have the key {DEFAULT!r}, got {shorten(list(given))}. If only some "
+            f"`unsure` must have the key {DEFAULT!r}, got {shorten(list(pairs))}. If only some "
             "propositions decide, name them in `propositions`."
         )
         raise InputError(msg)
-    return {
-        str(name): _check_pair(pair, called=f"unsure[{shorten(str(name), width=40)!r}]")
-        for name, pair in given.items()
-    }
-
-
-def is_unsure(
-    probabilities: NDArray[np.float64], bounds: Sequence[Bounds | None]
-) -> NDArray[np.bool_]:
-    """Return for which items a probability is strictly between its bounds, or missing (nan).
-
-    Rows are items, columns propositions; None where a proposition does not decide.
-    """
-    pairs = [(math.nan, math.nan) if pair is None else pair for pair in bounds]
-    low, high = np.array(pairs, dtype=np.float64).reshape(len(pairs), 2).T
-    inside = (probabilities > low) & (probabilities < high)
-    return np.asarray((inside | np.isnan(probabilities)).any(axis=1))
-
-
-def read_pair(given: Any) -> Bounds | None:
-    """Read low and high; None unless they are two numbers, the lower one first."""
-    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != 2:
-        return None
-    low, high = given
-    return (float(low), float(high)) if is_number(low) and is_number(high) and low <= high else None
-
-
-def _check_pair(given: Any, *, called: str) -> Bounds:
-    pair = read_pair(given)
-    if pair is None:
-        msg = (
-            f"`{called}` must be two finite numbers, the lower one first, got {shorten(given)}. "
-            "Write (0.05, 0.95) to pass on the items between them."
-        )
-        raise InputError(msg)
-    return pair
+    for name, pair in pairs.items():
+        is_pair = isinstance(pair, Sequence) and len(pair) == 2 and all(map(is_number, pair))
+        if not is_pair or pair[0] > pair[1]:
+            key = "" if pairs is not unsure else f"[{shorten(str(name), width=40)!r}]"
+            msg = (
+                f"`unsure{key}` must be two finite numbers, the lower one first, got "
+                f"{shorten(pair)}. Write (0.05, 0.95) to pass on the items between them."
+            )
+            raise InputError(msg)
+    return {str(name): (float(low), float(high)) for name, (low, high) in pairs.items()}

@@ -14,8 +14,8 @@ from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import join_tables, read_items, read_labels
 from voirdire.io.verdict_files import columns_of_file
+from voirdire.judging.binding import refuse_kinds
 from voirdire.judging.local.distilling import distill_judge, group_items
-from voirdire.judging.plan import refuse_kinds
 from voirdire.judging.settings import DistillSettings
 from voirdire.records import Dropped
 from voirdire.records.verdicts import is_verdict_table

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
@@ -34,7 +34,6 @@ __all__ = ["is_judges_file", "load_judges", "open_judges"]
 
 T = TypeVar("T")
 
-_MOST_JUDGES = 500
 _FIELDS = {row.name: str(row.type) for row in fields(ModelSettings) if row.name != "name"}
 _WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."
 
@@ -122,12 +121,12 @@ def load_judges(
     """
     document = read_document(path, what="a file of judges", check_text=_find_keys)
     form = document.read(_FileForm)
-    reader = _Reader(document, reads_keys=reads_keys, max_cost=max_cost)
+    reader = _Reader(document, reads_keys, max_cost)
     kind = str(document.get(("schema",))).removeprefix("voirdire.").removesuffix("/1")
     if kind in _FileForm.model_fields and not document.has((kind,)):
         document.add((), f"a file of judges must have the key `{kind}`. Add it.")
     read: Any = {"cascade": reader.cascade, "jury": reader.jury}.get(kind, reader.judges)
-    judges: tuple[LlmJudge | CascadeJudge | JuryJudge, ...] = read(getattr(form, kind, None))
+    judges = tuple(read(getattr(form, kind, None)))
     document.raise_problems()
     return judges
 
@@ -139,29 +138,25 @@ def _find_keys(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _PriceForm(Form):
-    """Prices of tokens, in US dollars per million."""
-
     input: Any
     cached_input: Any = None
     output: Any
 
 
 class _CapabilitiesForm(Form):
-    """Abilities of a server."""
-
     forms: Annotated[list[ReplyForm], Field(min_length=1)] = Field(list(get_args(ReplyForm)))
     top_logprobs: Annotated[int, Field(gt=-1)] | None = None
     images: bool = False
 
 
-def _kind(name: str, hint: str) -> Any:
-    """Choose what stands for a field in a file; `ModelSettings` checks it."""
+def _choose_kind(name: str, hint: str) -> Any:
+    """Choose the kind of a field in a file; `ModelSettings` checks its value."""
     nested = {"price": _PriceForm, "capabilities": _CapabilitiesForm, "extra": dict[str, Any]}
     return nested.get(name, Filled if "str" in hint else bool if hint == "bool" else Any)
 
 
 _OF_FILE: dict[str, Any] = {
-    name: (_kind(name, hint) | None, Field(None, alias=name.removeprefix("n_")))
+    name: (_choose_kind(name, hint) | None, Field(None, alias=name.removeprefix("n_")))
     for name, hint in _FIELDS.items()
 }
 _SettingsForm = create_model("_SettingsForm", __base__=Form, **_OF_FILE)
@@ -182,8 +177,6 @@ class _JurorForm(_SettingsForm):  # type: ignore[misc,valid-type]  # made above
 
 
 class _CascadeForm(Form):
-    """The value of `cascade`; its second judge is read like others."""
-
     name: Name | None = None
     first: Filled
     unsure: Any
@@ -192,8 +185,6 @@ class _CascadeForm(Form):
 
 
 class _JuryForm(Form):
-    """The value of `jury`; each judge is read by its own form."""
-
     name: Name | None = None
     combine: Any = "mean"
     judges: list[Any]
@@ -206,51 +197,43 @@ class _FileForm(Form):
         Literal["voirdire.judges/1", "voirdire.cascade/1", "voirdire.jury/1"], Field(alias="schema")
     ]
     defaults: Any = None
-    judges: Annotated[list[Any], Field(min_length=1, max_length=_MOST_JUDGES)] | None = None
+    judges: Annotated[list[Any], Field(min_length=1, max_length=500)] | None = None
     cascade: _CascadeForm | None = None
     jury: _JuryForm | None = None
 
 
+@dataclass(frozen=True)
 class _Reader:
-    """Reads the judges of a document, and notes each problem at its place, once."""
+    """Reads the judges of a document, and notes its problems."""
 
-    def __init__(self, document: Document, *, reads_keys: bool, max_cost: float | None) -> None:
-        self._document = document
-        self._reads_keys = reads_keys
-        self._max_cost = max_cost
-        self._noted: set[tuple[Keys, str]] = set()
-        self._defaults: dict[str, Any] | None = {}
-        if document.get(("defaults",)) is not None:
-            self._defaults = self._values(_SettingsForm, ("defaults",), what="`defaults`")
+    document: Document
+    reads_keys: bool
+    max_cost: float | None
 
-    def judges(self, _form: object) -> tuple[LlmJudge | None, ...]:
+    def judges(self, _form: object) -> list[LlmJudge | None]:
         """Read a list of judges with different names."""
         lines: dict[str, int | None] = {}
         judges = []
         for path, values in self._rows(_JudgeForm, ("judges",)):
-            name, line = values["name"], self._document.line((*path, "name"))
+            name, line = values["name"], self.document.line((*path, "name"))
             first = lines.setdefault(name.casefold(), line)  # some disks ignore case
             if first != line:
-                message = (
-                    f"`name` must be different for each judge, got {shorten(name)!r} again "
-                    f"(first on line {first})."
-                )
-                self._document.add((*path, "name"), message)
+                message = f"`name` must be different for each judge, got {shorten(name)!r} again "
+                self.document.add((*path, "name"), f"{message}(first on line {first}).")
             judges.append(self._open(values, path))
-        return tuple(judges)
+        return judges
 
-    def cascade(self, form: _CascadeForm | None) -> tuple[CascadeJudge | None, ...]:
+    def cascade(self, form: _CascadeForm | None) -> list[CascadeJudge | None]:
         """Read a cascade."""
         path = ("cascade", "then")
-        values = self._values(_SettingsForm, path) if self._document.has(path) else None
+        values = self._values(_SettingsForm, path) if self.document.has(path) else None
         then = None if values is None else self._open(values, path)
         if form is None or then is None:
-            return ()
-        settings = {**vars(form), "name": form.name or "", "then": then}
-        first = self._find(form.first)
-        return (self._make(path[:1], lambda: CascadeJudge(**settings | {"first": first})),)
+            return []
+        settings = vars(form) | {"name": form.name or "", "first": self._find(form.first)}
+        return [self._make(path[:1], CascadeJudge, settings | {"then": then})]
 
-    def jury(self, form: _JuryForm | None) -> tuple[JuryJudge | None, ...]:
+    def jury(self, form: _JuryForm | None) -> list[JuryJudge | None]:
         """Read a jury."""
         judges: list[Any] = []
         weights = []
@@ -259,17 +242,27 @@ class _Reader:
             local = values.pop("judge", None)
             if local is not None and values:
                 message = "a judge must have `judge` with nothing but `weight`, or `model`."
-                self._document.add(path, message)
+                self.document.add(path, message)
             judges.append(self._open(values, path) if local is None else self._find(local))
-        if form is None or self._document.is_wrong:
-            return ()
-        settings: dict[str, Any] = {**vars(form), "name": form.name or "", "judges": judges}
+        if form is None or self.document.is_wrong:
+            return []
+        settings = vars(form) | {"name": form.name or "", "judges": judges}
         if len(set(weights)) > 1:
             settings["weights"] = weights
-        return (self._make(("jury",), lambda: JuryJudge(**settings)),)
+        return [self._make(("jury",), JuryJudge, settings)]
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any] | None:
+        """The settings of every judge that does not say otherwise; None where they are wrong."""
+        path = ("defaults",)
+        if self.document.get(path) is None:
+            return {}
+        values = self._values(_SettingsForm, path, what="`defaults`")
+        told = {name: value for name, value in (values or {}).items() if value is not None}
+        return None if values is None or self._make(path, ModelSettings, told) is None else told
 
     def _rows(self, form: type[Form], path: Keys) -> Iterator[tuple[Keys, dict[str, Any]]]:
-        rows = self._document.get(path)
+        rows = self.document.get(path)
         for place in range(len(rows) if isinstance(rows, list) else 0):
             values = self._values(form, (*path, place))
             if values is not None:
@@ -279,18 +272,18 @@ class _Reader:
         self, form: type[Form], path: Keys, *, what: str = "a judge"
     ) -> dict[str, Any] | None:
         """Read what an entry says; null takes a default back."""
-        entry = self._document.read(form, path, what=what)
+        entry = self.document.read(form, path, what=what)
         if entry is None:
             return None
         values = {name: getattr(entry, name) for name in entry.model_fields_set}
         for name, value in values.items():
             if isinstance(value, _PriceForm):
-                values[name] = self._make((*path, name), partial(Price, **vars(value)))
+                values[name] = self._make((*path, name), Price, vars(value))
             elif isinstance(value, _CapabilitiesForm):
                 forms = tuple(word for word in get_args(ReplyForm) if word in value.forms)
                 values[name] = Capabilities(**vars(value) | {"forms": forms})
             elif name == "calibration" and value is not None:
-                values[name] = str(Path(self._document.source).parent / value)
+                values[name] = str(Path(self.document.source).parent / value)
             elif is_number(value) and _FIELDS.get(name, "").startswith("float"):
                 values[name] = float(value)
             elif is_number(value) and value == int(value):  # 1e6 is a whole number
@@ -298,43 +291,40 @@ class _Reader:
         return values
 
     def _open(self, values: dict[str, Any], path: Keys) -> LlmJudge | None:
-        """Open a language model; nothing is opened beside defaults that are wrong."""
+        """Open a language model; none is opened beside defaults that are wrong."""
         if self._defaults is None:
             return None
-        told = {**self._defaults, **values}
-        if self._max_cost is not None:
-            told["max_cost"] = self._max_cost
-        told = {name: value for name, value in told.items() if value is not None}
+        told = {
+            name: value for name, value in (self._defaults | values).items() if value is not None
+        }
+        if self.max_cost is not None:
+            told["max_cost"] = self.max_cost
         if "model" not in told:
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
-            self._document.add(path, message)
+            self.document.add(path, message)
             return None
+        return self._make(path, self._open_checked, told)
 
-        def make() -> LlmJudge:
-            settings = ModelSettings(**told)
-            if self._reads_keys:
-                check_key_of_file(
-                    settings.api_key_env, model=str(settings.model), base_url=settings.base_url
-                )
-            return open_judge(settings, reads_keys=self._reads_keys)
+    def _open_checked(self, **told: Any) -> LlmJudge:
+        settings = ModelSettings(**told)
+        if self.reads_keys:
+            check_key_of_file(
+                settings.api_key_env, model=str(settings.model), base_url=settings.base_url
+            )
+        return open_judge(settings, reads_keys=self.reads_keys)
 
-        return self._make(path, make)
-
-    def _make(self, path: Keys, make: Callable[[], T]) -> T | None:
+    def _make(self, path: Keys, make: Callable[..., T], values: dict[str, Any]) -> T | None:
         """Make a record; note a value that breaks one of its rules."""
         try:
-            return make()
+            return make(**values)
         except InputError as error:
-            key = (re.match(r"`(?:n_)?(\w+)", str(error)) or ["", ""])[1]
-            places: list[Keys] = [(*path, key), ("defaults", key)]
-            at = next(filter(self._document.has, places), path)
-            if (at, str(error)) not in self._noted:
-                self._noted.add((at, str(error)))
-                self._document.add(at, str(error))
+            key = re.match(r"`(?:n_)?(\w+)", str(error))
+            at = (*path, key[1]) if key else path
+            self.document.add(at if self.document.has(at) else path, str(error))
             return None
 
     def _find(self, local: str) -> str:
         """Find the file of a local judge from the folder of this file."""
         # `CascadeJudge` refuses a model in words of its own
         is_kept = local == BUNDLED or is_model_name(local)
-        return local if is_kept else str(Path(self._document.source).parent / local)
+        return local if is_kept else str(Path(self.document.source).parent / local)

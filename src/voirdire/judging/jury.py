@@ -26,8 +26,6 @@ JuryMember: TypeAlias = Judge | LlmJudge | CascadeJudge | str | Path
 JudgeLike: TypeAlias = "JuryMember | JuryJudge"
 """Any judge: an object, ``"local"``, the name of a model, or the file of a judge."""
 
-_LEAST = 2
-
 
 @dataclass(frozen=True, kw_only=True)
 class JuryJudge:
@@ -80,31 +78,27 @@ class JuryJudge:
 
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
-        given: Any = self.judges
-        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < _LEAST:
-            msg = f"`judges` must be a sequence of at least {_LEAST} judges, got {shorten(given)}."
+        judges: Any = self.judges
+        if isinstance(judges, str) or not isinstance(judges, Sequence) or len(judges) < 2:
+            msg = f"`judges` must be a sequence of at least 2 judges, got {shorten(judges)}."
             raise InputError(msg)
-        object.__setattr__(self, "judges", tuple(given))
-        for judge in self.judges:
-            if isinstance(judge, JuryJudge):
-                msg = "`judges` must be without juries, got one. Name its judges instead."
-                raise InputError(msg)
+        object.__setattr__(self, "judges", tuple(judges))
+        if any(isinstance(judge, JuryJudge) for judge in judges):
+            msg = "`judges` must be without juries, got one. Name its judges instead."
+            raise InputError(msg)
         check_choice("combine", self.combine, Combine)
-        if self.weights is not None:
-            object.__setattr__(self, "weights", _weights(self.weights, n_judges=len(given)))
+        weights: Any = self.weights
+        if weights is None:
+            return
+        are_several = isinstance(weights, Sequence) and len(weights) == len(judges)
+        if not are_several or not all(is_number(weight) and weight > 0 for weight in weights):
+            rule = f"`weights` must be {len(judges)} numbers above 0, one for each judge"
+            msg = f"{rule}, got {shorten(weights)}."
+            raise InputError(msg)
+        object.__setattr__(self, "weights", tuple(map(float, weights)))
 
     @property
     def shares(self) -> tuple[float, ...]:
         """Weights of the judges, which sum to 1."""
         weights = self.weights or (1.0,) * len(self.judges)
         return tuple(weight / math.fsum(weights) for weight in weights)
-
-
-def _weights(given: Any, *, n_judges: int) -> tuple[float, ...]:
-    rule = (
-        f"`weights` must be {n_judges} numbers above 0, one for each judge, got {shorten(given)}."
-    )
-    is_right = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == n_judges
-    if not is_right or not all(is_number(weight) and weight > 0 for weight in given):
-        raise InputError(rule)
-    return tuple(float(weight) for weight in given)

@@ -10,7 +10,7 @@ from voirdire._messages import shorten
 from voirdire._validation import check_count
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
-from voirdire.judging.bound import reply_fingerprint
+from voirdire.judging.binding import reply_fingerprint
 from voirdire.judging.call_plan import find_asked_places, hash_item, limit_examples
 from voirdire.judging.calls import CallFailure, decode_attempt
 from voirdire.judging.outputs import STORE_NAME, open_replies

@@ -164,7 +164,7 @@ def _make_judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> Rewa
         threshold = rubric.threshold or USUAL_THRESHOLD
         name = "local" if judge else ""
         return RewardJudge(name=name, threshold=threshold, made_by={"judge": name} if name else {})
-    from voirdire.judging.plan import plan_judging
+    from voirdire.judging.binding import plan_judging
 
     return describe_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
 

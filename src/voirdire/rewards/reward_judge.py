@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.judging.bound import BoundCascade
+from voirdire.judging.binding import BoundCascade, asks_a_model
 from voirdire.judging.cascade import read_bounds
-from voirdire.judging.plan import asks_a_model
 from voirdire.records.thresholds import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging import LlmJudge
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.jury import JudgeLike
     from voirdire.rubrics import Rubric
@@ -112,7 +111,7 @@ def describe_judge(
 def recognise_judge(described: RewardJudge, rubric: Rubric) -> RewardJudge:
     """Add how to make a judge again, where a judge of that name has the same fingerprint."""
     from voirdire.judging import LlmJudge
-    from voirdire.judging.plan import plan_judging
+    from voirdire.judging.binding import plan_judging
     from voirdire.models import is_model_name, load_model
 
     try:

@@ -21,7 +21,7 @@ from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
-from voirdire.judging.plan import needs_engine, plan_judging
+from voirdire.judging.binding import needs_engine, plan_judging
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdicts import is_verdict_table
 from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel

@@ -12,7 +12,7 @@ import numpy as np
 from voirdire._messages import list_names
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.judging.plan import check_behavior, plan_judging
+from voirdire.judging.binding import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class

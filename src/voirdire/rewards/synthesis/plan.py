@@ -15,7 +15,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, SeenIds, open_items
 from voirdire.io.rows import open_frame, read_given_rows, table_rows
 from voirdire.judging import LlmJudge
-from voirdire.judging.plan import plan_judging
+from voirdire.judging.binding import plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
 from voirdire.rewards.settings import SynthesisSettings
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.io import ItemReading
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.outputs import SetAside
     from voirdire.models import ChatModel

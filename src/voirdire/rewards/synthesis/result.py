@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire._messages import shorten
-from voirdire.judging.bound import note_distrust
+from voirdire.judging.binding import note_distrust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

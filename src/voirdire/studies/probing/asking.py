@@ -16,8 +16,8 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.binding import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.judging.items import read_items_in_memory
-from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.probes import Probe, neutral_probe, probes
 from voirdire.stats.cautions import list_names
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language, Mode
     from voirdire.judging import CallSummary, JudgingProgress
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Dropped, Item, Verdicts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.plan import needs_engine
+from voirdire.judging.binding import needs_engine
 from voirdire.stats.agreement.krippendorff import krippendorff_alpha
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import RubricKind
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.stats.paired_change import ChangeResult, PairedChange
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.settings import ProbeSettings

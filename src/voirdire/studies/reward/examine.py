@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, UncertifiedWarning
-from voirdire.judging.plan import check_behavior
+from voirdire.judging.binding import check_behavior
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.reward_file import load_reward
