@@ -48,7 +48,7 @@ WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", 
 STORED = """
 from voirdire.io import stream_items
 from voirdire.judging.run import judge_batches
-from voirdire.judging.plan import plan_judging
+from voirdire.judging.binding import plan_judging
 from voirdire.judging.settings import StoredReplies
 from voirdire.store import open_store
 

@@ -15,11 +15,10 @@ import numpy as np
 from voirdire._validation import check_count, check_names
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
-from voirdire.judging.bound import note_distrust
+from voirdire.judging.binding import check_behavior, needs_engine, note_distrust, plan_judging
 from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
 from voirdire.judging.model_settings import ModelSettings
 from voirdire.judging.outputs import open_replies
-from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.run import judge_batches, judge_batches_async
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.summary import JudgingProgress, RunRecord
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.summary import CallProgress
     from voirdire.records import Dropped, Item

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from voirdire.judging.asking import Answer  # noqa: TC001  # msgspec reads the annotation
-from voirdire.judging.plan import needs_engine
+from voirdire.judging.binding import needs_engine
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.asking import Answers
-    from voirdire.judging.bound import BoundJudge, BoundJury
+    from voirdire.judging.binding import BoundJudge, BoundJury
     from voirdire.judging.calls import Outcome
     from voirdire.rubrics import Question
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from voirdire.judging.binding import ask_in_process, asks_a_model, is_cascade, is_jury
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.caller import CallCounts, Caller, CircuitBreaker, OutOfOrderError
 from voirdire.judging.combine import (
@@ -33,7 +34,6 @@ from voirdire.judging.combine import (
     failed_verdict,
     is_enough,
 )
-from voirdire.judging.plan import ask_in_process, asks_a_model, is_cascade, is_jury
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, JudgingPlan
+    from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, JudgingPlan
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.records import Item
 

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import hash_item
-from voirdire.judging.calls import read_stored
-from voirdire.judging.items import CALL_CHARACTERS, ItemSource, split_into_batches
-from voirdire.judging.outputs import SetAside, open_replies
-from voirdire.judging.plan import (
+from voirdire.judging.binding import (
     ask_in_process,
     asks_a_model,
     check_behavior,
@@ -21,6 +17,10 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
+from voirdire.judging.call_plan import hash_item
+from voirdire.judging.calls import read_stored
+from voirdire.judging.items import CALL_CHARACTERS, ItemSource, split_into_batches
+from voirdire.judging.outputs import SetAside, open_replies
 from voirdire.judging.run import BATCH_ITEMS
 from voirdire.judging.server_watch import estimate_tokens
 from voirdire.judging.settings import JudgingSettings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from voirdire.judging.bound import BoundJudge, JudgingPlan
+    from voirdire.judging.binding import BoundJudge, JudgingPlan
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies

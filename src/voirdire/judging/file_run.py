@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
 from voirdire.io.verdict_files import encode_part
+from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
 from voirdire.judging.items import CALL_CHARACTERS, CALL_ITEMS, ItemSource, split_into_batches
 from voirdire.judging.judges_file import load_judges
 from voirdire.judging.outputs import (
@@ -24,7 +25,6 @@ from voirdire.judging.outputs import (
     check_output,
     open_replies,
 )
-from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.run import Stopping, judge_batches
 from voirdire.judging.settings import JudgingSettings
 from voirdire.judging.summary import JudgingProgress, JudgingSummary, RunRecord, Tally, summarize
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from voirdire._types import VerdictLayout
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.settings import RunSettings
@@ -165,7 +165,7 @@ def judge_source(
         stream = islice(items.stream(plan, set_aside), limit)
         judged: Iterator[tuple[bytes, Tally]]
         if needs_engine(plan.judge):
-            written = [] if target is None else [target]
+            written = (target, set_aside.target)
             opening = open_replies(settings.replies, output=target, written=written)
             replies = stack.enter_context(opening)
             if replies.opened is not None and target is not None:

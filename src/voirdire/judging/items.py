@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from voirdire.io import ItemBatch, ItemFormat, ItemReading
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.outputs import SetAside
 
 __all__ = [

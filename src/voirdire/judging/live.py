@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import check_positive
+from voirdire.judging.binding import is_cascade
 from voirdire.judging.combine import failed_verdict
 from voirdire.judging.engine import CLOSED, LATE, make_engine
-from voirdire.judging.plan import is_cascade
 from voirdire.judging.settings import LiveSettings, StoredReplies
 from voirdire.records import Failure, Verdicts
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.combine import ItemVerdict
     from voirdire.judging.engine import LiveState
     from voirdire.records import Item

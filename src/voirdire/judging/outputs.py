@@ -257,7 +257,7 @@ def open_replies(
     replies: StoredReplies,
     *,
     output: str | Path | None = None,
-    written: Sequence[Path] = (),
+    written: Sequence[Path | None] = (),
     makes: bool = True,
 ) -> Iterator[StoredReplies]:
     """Open the given store, or the one in the folder of an output; False means no store.
@@ -280,7 +280,7 @@ def open_replies(
         raise InputError(msg)
     url = read_address(store)
     file = Path(url.database or "") if url.drivername == "sqlite" else None
-    if file in [path.resolve() for path in written]:
+    if file in [path.resolve() for path in written if path is not None]:
         msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
         raise InputError(f"{msg} Name another.")
     if file is not None and not makes and not (file.is_file() and file.stat().st_size):

@@ -18,7 +18,7 @@ from voirdire.judging.tables import make_run_verdicts
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.caller import CallCounts
     from voirdire.judging.engine import Engine
     from voirdire.judging.summary import RunRecord

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._messages import shorten
-from voirdire.judging.plan import is_cascade, needs_engine
+from voirdire.judging.binding import is_cascade, needs_engine
 from voirdire.records.plain import without_nan
 from voirdire.records.replies import AnswerSummary, CallSummary
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from voirdire._types import Judged, ProbabilitySource, Threshold, VerdictLayout
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.caller import CallCounts
     from voirdire.judging.combine import ItemVerdict
     from voirdire.records import Dropped

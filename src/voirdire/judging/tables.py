@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.plan import ask_in_process, is_cascade, needs_engine
+from voirdire.judging.binding import ask_in_process, is_cascade, needs_engine
 from voirdire.records import Failure
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Threshold, VerdictLayout
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.combine import ItemVerdict
     from voirdire.judging.summary import RunRecord
     from voirdire.records import Item
@@ -119,15 +119,15 @@ def _arrays(
             else:
                 other_failures[row, questions[place].id] = failure
     nothing = (None,) * len(questions)
-    values, masses = (
-        [nothing if row is None else row for row in rows]
-        for rows in ([row.values for row in verdicts], [row.missing_mass for row in verdicts])
-    )
-    if len(asked) < len(questions):
-        values, masses = ([[row[k] for k in asked] for row in rows] for rows in (values, masses))
+    is_whole = len(asked) == len(questions)
     probabilities, missing_mass = (
-        np.array(rows, dtype=np.float64).reshape(len(verdicts), len(asked))
-        for rows in (values, masses)
+        np.array(
+            [row if is_whole else [row[k] for k in asked] for row in rows], dtype=np.float64
+        ).reshape(len(verdicts), len(asked))
+        for rows in (
+            [row.values for row in verdicts],
+            [row.missing_mass or nothing for row in verdicts],
+        )
     )
     details = CallDetails(
         labels={questions[k].id: tuple(verdict.values[k] for verdict in verdicts) for k in others},

@@ -19,6 +19,7 @@ from voirdire._validation import change_fields
 from voirdire.documents import plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
+from voirdire.judging.binding import check_behavior
 from voirdire.judging.file_run import judge_source
 from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import (
@@ -27,7 +28,6 @@ from voirdire.judging.outputs import (
     SetAside,
     check_place,
 )
-from voirdire.judging.plan import check_behavior
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import make_contribution_frame, name_contributions
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Dropped
     from voirdire.rewards.scores import Scores

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
+from voirdire.judging.binding import needs_engine
 from voirdire.judging.live import LiveJudge
-from voirdire.judging.plan import needs_engine
 from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,

@@ -18,8 +18,8 @@ from voirdire.documents import hash_content, plain_json
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.binding import asks_a_model
 from voirdire.judging.outputs import STORE_NAME
-from voirdire.judging.plan import asks_a_model
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.bound import JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
