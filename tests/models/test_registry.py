@@ -253,9 +253,10 @@ def test_an_unknown_prefix_lists_the_known_ones_and_the_way_out():
     assert "'openai/<model>' and --base-url" in str(caught.value)
 
 
-def test_a_model_without_a_prefix_at_an_address_is_told_how_to_be_written():
-    with pytest.raises(InputError, match="Write 'openai/meta-llama/Llama-3'"):
-        load_model("meta-llama/Llama-3", base_url="http://localhost:8000/v1")
+def test_a_model_without_a_prefix_at_an_address_is_that_servers_model():
+    model = load_model("meta-llama/Llama-3", base_url="http://localhost:8000/v1")
+
+    assert model.settings["model"] == "meta-llama/Llama-3"
 
 
 def test_settings_arrive_at_the_model():

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from voirdire._types import VerdictLayout
+    from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.model_settings import LlmJudge
@@ -153,14 +154,8 @@ def judge_source(
 
     record = RunRecord(plan, tell)
     with ExitStack() as stack:
-        target = writer = dropped_output = None
-        written_as, size, set_aside = "jsonl", 1, SetAside(None)
-        if str(output) != "-":
-            target, written_as = check_output(Path(output), source=items.source)
-            dropped = target.with_name(f"{target.name}.dropped.jsonl")
-            set_aside = stack.enter_context(SetAside(dropped))
-            writer, size = stack.enter_context(PartsWriter(target, written_as)), _PART_ITEMS
-            set_aside.open(writer.folder / "dropped.jsonl")
+        target, writer, set_aside, written_as = _open_output(output, items.source, stack)
+        dropped_output = None
         encode = partial(_encode, layout=layout, written_as=written_as)
         stream = islice(items.stream(plan, set_aside), limit)
         judged: Iterator[tuple[bytes, Tally]]
@@ -171,7 +166,9 @@ def judge_source(
             if replies.opened is not None and target is not None:
                 stack.enter_context(replies.opened.lock(f"{plan.judge.fingerprint} {target}"))
             asking: dict[str, Any] = {"replies": replies, "stopping": stopping, "record": record}
-            judged = _join_batches(judge_batches(stream, plan, **asking), size, encode=encode)
+            judged = _join_batches(
+                judge_batches(stream, plan, **asking), encode, 1 if writer is None else _PART_ITEMS
+            )
         else:
             judged = _judge_in_process(stream, plan, encode=encode, workers=settings.workers)
         with closing(judged):  # type: ignore[type-var]  # a generator
@@ -205,6 +202,19 @@ def judge_source(
     )
 
 
+def _open_output(
+    output: str | Path, source: object, stack: ExitStack
+) -> tuple[Path | None, PartsWriter | None, SetAside, VerdictFormat]:
+    """Open the file of verdicts and that of dropped rows; neither for standard output."""
+    if str(output) == "-":
+        return None, None, SetAside(None), "jsonl"
+    target, written_as = check_output(Path(output), source=source)
+    set_aside = stack.enter_context(SetAside(target.with_name(f"{target.name}.dropped.jsonl")))
+    writer = stack.enter_context(PartsWriter(target, written_as))
+    set_aside.open(writer.folder / "dropped.jsonl")
+    return target, writer, set_aside, written_as
+
+
 def _judge_in_process(
     items: Iterator[Item],
     plan: JudgingPlan,
@@ -231,7 +241,7 @@ def _judge_batch(
 
 
 def _join_batches(
-    batches: Iterator[Verdicts], size: int, *, encode: Callable[[Sequence[Verdicts]], bytes]
+    batches: Iterator[Verdicts], encode: Callable[[Sequence[Verdicts]], bytes], size: int
 ) -> Iterator[tuple[bytes, Tally]]:
     """Join batches until there are so many items."""
     waiting: list[Verdicts] = []
