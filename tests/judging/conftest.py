@@ -1,9 +1,10 @@
-"""A small rubric, judges whose answers are known, and items."""
+"""A small rubric, judges whose answers are known, items, and time that passes by itself."""
 
 import json
 
 import pytest
 
+from judging.calls.conftest import noted_threads, run  # noqa: F401  # fixtures
 from voirdire.judging import ScriptedJudge
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text

@@ -346,6 +346,11 @@ class Caller:
 
     async def _ask(self, call: Call[T], tries: _Attempts, on_send: Callable[[], None]) -> Reply:
         """Send the request of a call; after a reply that was cut off, with twice as many tokens."""
+        if self._live is None:  # the first call of a run goes alone: its form is that of all
+            if self._checked is None:
+                self._checked = asyncio.Event()
+            elif self._is_checking and not tries.n:
+                await self._checked.wait()
         request = call.request(self._form)
         if tries.n_cut and request.max_tokens is not None:
             max_tokens = request.max_tokens * 2**tries.n_cut
@@ -416,12 +421,7 @@ class Caller:
         call: Call[Any],
         tries: _Attempts,
     ) -> Sequence[Reply]:
-        """Send a request when all limits allow; the first of a run goes alone, as the check."""
-        if self._live is None:
-            if self._checked is None:
-                self._checked = asyncio.Event()
-            elif self._is_checking and not tries.n:
-                await self._checked.wait()
+        """Send a request when all limits allow."""
         is_trial = self._admit()
         try:
             try:
