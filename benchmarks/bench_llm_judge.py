@@ -33,7 +33,7 @@ from voirdire.judging.asking import Ask
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.judging.server_watch import estimate_tokens
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
 
@@ -72,7 +72,7 @@ told = json.loads(sys.argv[1])
 on_core(0)
 from voirdire.judging import judge_file
 from voirdire.judging import LlmJudge
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models import OpenAICompatibleModel
 from voirdire.rubrics import load_rubric
 
 safety = load_rubric("safety")

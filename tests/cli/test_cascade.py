@@ -247,7 +247,7 @@ def test_what_is_wrong_with_the_file_is_one_line(call, place):
     done = judged(call)
 
     assert done.code == 1
-    assert "cascade.yaml:4:3: `cascade` has no key 'begin'. It has `name`, `first`" in done.err
+    assert "cascade.yaml:4:3: `cascade` has no key 'begin'. It has `first`, `then`" in done.err
     assert "Traceback" not in done.err
 
 

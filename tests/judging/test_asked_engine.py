@@ -8,10 +8,10 @@ import pytest
 from asked_models import make_items, shown_item
 from clocks import put_forward, run_forward
 from judging.live.live_cases import until
-from voirdire.errors import AccessError, RefusalError, ServerError, UnsupportedError
+from voirdire.errors import AccessError, RefusalError
 from voirdire.judging import CascadeJudge, LiveSettings, LlmJudge, ScriptedJudge
+from voirdire.judging.binding import plan_judging
 from voirdire.judging.engine import LATE, make_engine
-from voirdire.judging.plan import plan_judging
 from voirdire.judging.settings import StoredReplies
 from voirdire.store import open_store
 from voirdire.testing import ScriptedModel
@@ -207,25 +207,6 @@ def test_an_item_that_makes_a_function_raise_costs_no_other(rubric):
     assert found[3] == "the judge raised LookupError"
 
 
-@pytest.mark.parametrize("live", [None, LIVE], ids=["run", "live"])
-@pytest.mark.parametrize("status", [403, 404])
-def test_one_text_that_is_refused_after_others_were_answered_is_a_failure(
-    run, rubric, live, status
-):
-    def fault(request):
-        refused = (7, 8, 9, 10)
-        return AccessError("a firewall", status=status) if number(request) in refused else None
-
-    async def work():
-        async with begun(judge_of(Held(fault), concurrency=1), rubric, live=live) as engine:
-            return await engine.ask(ITEMS), engine.state.is_broken
-
-    verdicts, is_broken = run(work())
-
-    assert [row for row, why in enumerate(reasons(verdicts)) if why] == [7, 8, 9, 10]
-    assert not is_broken
-
-
 @pytest.mark.parametrize(
     ("status", "refused", "n_calls"),
     [
@@ -252,36 +233,3 @@ def test_a_key_that_is_refused_three_times_in_a_row_or_at_first_ends_a_run(
         with pytest.raises(AccessError):
             run(work())
         assert len(model.asked) == n_calls
-
-
-def test_a_500_that_comes_only_with_a_schema_is_found_with_the_first_item(run, rubric):
-    def fault(request):
-        return None if request.form == "text" else ServerError("oops", status=500)
-
-    model = Held(fault)
-
-    async def work():
-        async with begun(judge_of(model), rubric) as engine:
-            return await engine.ask(ITEMS), engine.counts
-
-    verdicts, counts = run(work())
-
-    assert reasons(verdicts) == [None] * 20
-    assert [request.form for request in model.requests] == ["json_schema"] * 2 + ["text"] * 21
-    assert counts.adaptations == ("scripted failed where a form was asked for; asked as text.",)
-
-
-def test_a_500_that_comes_only_with_log_probabilities_is_found_with_the_first_item(run, rubric):
-    def fault(request):
-        return None if request.top_logprobs is None else ServerError("oops", status=500)
-
-    model = Held(fault)
-
-    async def work():
-        async with begun(judge_of(model, probability="logprob"), rubric) as engine:
-            await engine.ask(ITEMS)
-
-    with pytest.raises(UnsupportedError, match="fails where log-probabilities are asked for"):
-        run(work())
-    assert set(model.asked) == {"answer 0"}
-    assert len(model.asked) <= 5

@@ -305,7 +305,7 @@ def test_a_file_that_breaks_a_rule_is_refused_with_its_place(tmp_path, path, val
     [
         (
             0.5,
-            "`calibration` must be a `voirdire.judging.JudgeCalibration` or the path .*, got flo",
+            "`calibration` must be a `voirdire.judging.JudgeCalibration` or its .*, got flo",
         ),
         ("no-such.json", "no-such.json: "),
     ],

@@ -77,7 +77,7 @@ def test_a_base_url_beside_anything_else_is_refused(judge):
 
 
 def test_what_is_no_model_is_refused_with_a_way_out():
-    with pytest.raises(InputError, match=r"got int\. Give a name, such as 'openai/gpt-4o-mini'"):
+    with pytest.raises(InputError, match=r"got 3\. Give a name, such as 'openai/gpt-4o-mini'"):
         LlmJudge(model=3)
 
 

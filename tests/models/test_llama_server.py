@@ -8,7 +8,7 @@ import pytest
 
 from servers.overheard import overhear
 from voirdire.errors import BadRequestError, UnsupportedError
-from voirdire.models import ChatRequest, OpenAICompatibleModel, check_model, load_model
+from voirdire.models import ChatRequest, OpenAICompatibleModel
 from voirdire.records import Message
 
 KEYS = ("apology", "judgement", "disclaimer")
@@ -48,14 +48,13 @@ def ask(server, *requests):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("form", ["json_schema", "json_object"])
-def test_the_server_holds_to_the_schema(llama_server, form):
-    requests = [request_about(f"Response {number}", form=form) for number in range(6)]
+def test_the_server_holds_to_the_schema(llama_server):
+    requests = [request_about(f"Response {number}") for number in range(6)]
 
     replies, _ = ask(llama_server, *requests)
 
     assert [list(json.loads(reply.text)) for reply in replies] == [list(KEYS)] * 6
-    assert {reply.form for reply in replies} == {form}
+    assert {reply.form for reply in replies} == {"json_schema"}
     assert {reply.finish_reason for reply in replies} == {"stop"}
 
 
@@ -125,22 +124,12 @@ def test_a_prompt_that_is_too_long_is_a_bad_request(llama_server):
 
 
 @pytest.mark.ci
-def test_a_schema_that_the_server_cannot_read_is_refused_in_its_words(llama_server):
-    schema = b'{"type": "nonsense"}'
-    request = request_about("A schema", form="json_schema")
-    request = ChatRequest(messages=request.messages, form="json_schema", schema=schema)
+def test_a_schema_that_the_server_cannot_read_is_left_out(llama_server):
+    messages = request_about("A schema").messages
+    request = ChatRequest(
+        messages=messages, form="json_schema", schema=b'{"type": "nonsense"}', max_tokens=20
+    )
 
-    with pytest.raises(BadRequestError, match="nonsense"):
-        ask(llama_server, request)
+    (reply,), _ = ask(llama_server, request)
 
-
-@pytest.mark.ci
-def test_a_check_finds_what_the_server_can_do(llama_server):
-    async def run():
-        model = load_model(f"llamacpp/{llama_server.model}", base_url=llama_server.base_url)
-        try:
-            return await check_model(model)
-        finally:
-            await model.close()
-
-    assert asyncio.run(run()) == dict.fromkeys(("json_schema", "json_object", "text", "logprobs"))
+    assert reply.form == "json_object"

@@ -1,575 +1,274 @@
-import asyncio
-import inspect
+"""From a model's name to its address, its key and what is known of it; keys that a file names."""
+
 import json
-import logging
-import threading
-import traceback
+import subprocess
+import sys
 
 import pytest
-from aiohttp import web
 
-from frameworks import require_framework
-from voirdire.errors import (
-    AccessError,
-    BadRequestError,
-    ContentFilterError,
-    InputError,
-    ModelCallError,
-    ModelTimeoutError,
-    RateLimitError,
-    RefusalError,
-    ServerError,
-    UnsupportedError,
-)
-from voirdire.models import Capabilities, ChatModel, ChatRequest, ProvidersModel
-from voirdire.records import Message, TokenChoice, TokenStep, Usage
+from models.chat_server import KEY, Shared, ask, asked, completion
+from voirdire.errors import InputError
+from voirdire.judging import load_judges
+from voirdire.models import Capabilities, ChatModel, is_model_name, load_model
 
-require_framework("any_llm", "anthropic")
-
-import any_llm  # noqa: E402
-import any_llm.exceptions  # noqa: E402
-
-pytestmark = pytest.mark.ci
-
-KEY = "sk-ant-secret-0123456789"
-SCHEMA = {
-    "type": "object",
-    "properties": {"ok": {"type": "boolean"}},
-    "required": ["ok"],
-    "additionalProperties": False,
-}
-REQUEST = ChatRequest(
-    messages=(
-        Message(role="system", content="You are a judge."),
-        Message(role="user", content="Is this an apology: sorry?"),
+# Where providers are, and the variables that hold their keys: written down apart from the code.
+HOSTED = {
+    "anthropic": ("https://api.anthropic.com/v1", ("ANTHROPIC_API_KEY",)),
+    "cerebras": ("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",)),
+    "dashscope": ("https://dashscope.aliyuncs.com/compatible-mode/v1", ("DASHSCOPE_API_KEY",)),
+    "deepseek": ("https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
+    "fireworks": ("https://api.fireworks.ai/inference/v1", ("FIREWORKS_API_KEY",)),
+    "gemini": (
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
-    form="json_schema",
-    schema=json.dumps(SCHEMA).encode(),
-    max_tokens=50,
-)
-
-
-def message(text='{"ok":true}', **fields):
-    """Say something in the dialect of Anthropic's API."""
-    usual = {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "claude-small-20260101",
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {
-            "input_tokens": 30,
-            "output_tokens": 7,
-            "cache_read_input_tokens": 12,
-            "cache_creation_input_tokens": 0,
-        },
-    }
-    return web.json_response(usual | fields)
-
-
-def failure(status, kind, text, **headers):
-    body = {"type": "error", "error": {"type": kind, "message": text}, "request_id": "req_1"}
-    return web.json_response(body, status=status, headers=headers)
-
-
-class FakeServer:
-    """A server of Anthropic's and OpenAI's dialects that answers as it is told, and remembers."""
-
-    def __init__(self, answer):
-        self.answer = answer
-        self.requests = []
-        self.bodies = []
-
-    async def handle(self, request):
-        self.requests.append(request)
-        self.bodies.append(await request.json())
-        answer = self.answer(request)
-        return await answer if inspect.isawaitable(answer) else answer
-
-    async def __aenter__(self):
-        app = web.Application()
-        app.router.add_post("/v1/messages", self.handle)
-        app.router.add_post("/chat/completions", self.handle)
-        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
-        return self
-
-    async def __aexit__(self, *error):
-        await self._runner.cleanup()
+    "groq": ("https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    "mistral": ("https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
+    "moonshot": ("https://api.moonshot.cn/v1", ("MOONSHOT_API_KEY",)),
+    "openai": ("https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "openrouter": ("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "siliconflow": ("https://api.siliconflow.cn/v1", ("SILICONFLOW_API_KEY",)),
+    "together": ("https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
+    "xai": ("https://api.x.ai/v1", ("XAI_API_KEY",)),
+    "zhipu": ("https://open.bigmodel.cn/api/paas/v4", ("ZHIPUAI_API_KEY",)),
+}
+PORTS = {"llamacpp": 8080, "lmstudio": 1234, "ollama": 11434, "sglang": 30000, "vllm": 8000}
+GPU = {"base_url": "http://gpu:8000/v1"}
+NATIVE = "native/anthropic/claude"
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+def _no_keys(monkeypatch):
+    for name in ("OPENAI_BASE_URL", "VOIRDIRE_KEY_VARIABLES"):
+        monkeypatch.delenv(name, raising=False)
+    for _, variables in HOSTED.values():
+        for variable in variables:
+            monkeypatch.delenv(variable, raising=False)
 
 
-def asked(answer, request=REQUEST, **options):
-    """Ask a server once; give its reply and the server."""
-
-    async def run():
-        async with FakeServer(answer) as server:
-            usual = {"provider": "anthropic", "model": "claude-small", "base_url": server.url}
-            usual["api_key_env"] = "ANTHROPIC_API_KEY"
-            model = ProvidersModel(**(usual | options))
-            try:
-                return await model.reply(request), server
-            finally:
-                await model.close()
-
-    return asyncio.run(run())
+def headers_sent(name, monkeypatch, **settings):
+    """Ask the server of the test under another name."""
+    monkeypatch.setattr("models.chat_server.OpenAICompatibleModel", lambda **_: model)
+    model = load_model(name, **settings)
+    return ask(completion("{}"), asked()).headers[0]
 
 
-def refused(answer, request=REQUEST, **options):
-    """Ask a server that gives no reply; give the error."""
-    with pytest.raises(ModelCallError) as raised:
-        asked(answer, request, **options)
-    return raised.value
+def test_names_of_models_are_told_from_paths_and_other_words():
+    for text in ("openai/gpt-4o-mini", "openrouter/meta-llama/llama-3.3", NATIVE, "vllm/m"):
+        assert is_model_name(text), text
+    for text in ("", "judge.npz", "models/judge.npz", "./openai/judge.npz", "/openai/x", "openai"):
+        assert not is_model_name(text), text
+    for text in ("openai/", "/", "openai//", "OpenAI/x", "safety", "C:\\models\\judge.npz"):
+        assert not is_model_name(text), text
 
 
-def openai_dialect(**options):
-    return {"provider": "llamacpp", "model": "small"} | options
+@pytest.mark.parametrize("prefix", HOSTED)
+def test_a_provider_is_asked_at_its_own_address_and_needs_its_key(prefix, monkeypatch):
+    base_url, (variable, *_) = HOSTED[prefix]
+    with pytest.raises(InputError, match=f"variable {variable} must hold a key, but it is not set"):
+        load_model(f"{prefix}/some-model")
 
-
-def completion(choice, **fields):
-    usual = {"id": "1", "object": "chat.completion", "created": 1, "model": "small-1"}
-    message = {"role": "assistant", "content": '{"ok":true}'}
-    told = {"index": 0, "finish_reason": "stop", "message": message} | choice
-    return web.json_response(usual | {"choices": [told]} | fields)
-
-
-def test_it_is_a_chat_model():
-    model = ProvidersModel(provider="anthropic", model="claude-small")
+    monkeypatch.setenv(HOSTED[prefix][1][-1], KEY)
+    model = load_model(f"{prefix}/org/some-model")
 
     assert isinstance(model, ChatModel)
-    assert model.name == "native/anthropic/claude-small"
+    assert model.name == f"{prefix}/org/some-model"
+    assert model.settings["model"] == "org/some-model"
+    assert model.settings["base_url"] == base_url
+    assert KEY not in json.dumps(model.settings)
 
 
-def test_a_request_travels_in_the_providers_own_dialect():
-    reply, server = asked(lambda request: message(), temperature=0.5)
-
-    (sent,), (body,) = server.requests, server.bodies
-    assert sent.headers["x-api-key"] == KEY
-    assert sent.headers["anthropic-version"]
-    assert body["system"] == "You are a judge."
-    assert body["messages"] == [{"role": "user", "content": "Is this an apology: sorry?"}]
-    assert (body["model"], body["max_tokens"], body["temperature"]) == ("claude-small", 50, 0.5)
-    assert body["output_config"]["format"]["schema"]["properties"] == {"ok": {"type": "boolean"}}
-    assert (reply.text, reply.form, reply.steps) == ('{"ok":true}', "json_schema", None)
-    assert (reply.finish_reason, reply.model) == ("stop", "claude-small-20260101")
-    assert reply.usage == Usage(prompt_tokens=42, completion_tokens=7, cached_tokens=12)
+def test_servers_of_ones_own_need_no_key_and_all_providers_are_listed():
+    for prefix, port in PORTS.items():
+        assert load_model(f"{prefix}/m").settings["base_url"] == f"http://localhost:{port}/v1"
+    with pytest.raises(InputError, match=r"Perhaps 'openai' is meant\. Any") as caught:
+        load_model("opnai/gpt-4o")
+    listed = str(caught.value).partition("one of ")[2].partition(", got")[0].split(", ")
+    assert set(listed) == {*HOSTED, *PORTS, "native"}
 
 
-def test_plain_text_is_asked_for_without_a_form():
-    request = ChatRequest(messages=REQUEST.messages, form="text", max_tokens=5, temperature=1.0)
+@pytest.mark.parametrize("name", ["my-model", "meta-llama/Llama-3"])
+def test_at_an_address_a_model_needs_no_prefix(name):
+    model = load_model(name, **GPU)
 
-    reply, server = asked(lambda request: message("words"), request, temperature=0.1)
-
-    assert reply.form == "text"
-    assert "output_config" not in server.bodies[0]
-    assert server.bodies[0]["temperature"] == 1.0  # the request's comes before the model's
+    assert (model.name, model.settings["model"]) == (name, name)
 
 
-def test_the_models_own_bound_comes_before_the_requests():
-    _, server = asked(lambda request: message(), max_tokens=2_000)
+def test_a_key_goes_where_it_was_made_for_or_where_it_is_named(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    here = {"base_url": Shared.base_url}
 
-    assert server.bodies[0]["max_tokens"] == 2_000
-
-
-def test_reasoning_is_no_part_of_the_text():
-    content = [
-        {"type": "thinking", "thinking": "hm", "signature": "s"},
-        {"type": "text", "text": "{}"},
-    ]
-
-    reply, server = asked(
-        lambda request: message(content=content), reasoning_effort="low", max_tokens=9_000
-    )
-
-    assert reply.text == "{}"
-    assert server.bodies[0]["output_config"]["effort"] == "low"
+    assert "authorization" not in headers_sent("openai/m", monkeypatch, **here)
+    named = headers_sent("openai/m", monkeypatch, **here, api_key_env="OPENAI_API_KEY")
+    assert named["authorization"] == f"Bearer {KEY}"
 
 
-def test_further_parameters_are_passed_on():
-    _, server = asked(lambda request: message(), extra={"top_k": 3})
+@pytest.mark.parametrize("key", [None, KEY])
+def test_openais_own_variable_of_the_address_is_used_and_gets_the_key(monkeypatch, key):
+    monkeypatch.setenv("OPENAI_BASE_URL", Shared.base_url)
+    if key:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
 
-    assert server.bodies[0]["top_k"] == 3
+    sent = headers_sent("openai/m", monkeypatch)
 
-
-def test_a_seed_that_the_provider_does_not_know_is_left_out():
-    request = ChatRequest(messages=REQUEST.messages, max_tokens=5, seed=7)
-
-    reply, server = asked(lambda request: message(), request)
-
-    assert reply.text == '{"ok":true}'
-    assert len(server.bodies) == 1
-    assert "seed" not in server.bodies[0]
-
-
-def test_a_reply_that_was_cut_off_says_so():
-    reply, _ = asked(lambda request: message('{"ok":', stop_reason="max_tokens"))
-
-    assert (reply.text, reply.finish_reason) == ('{"ok":', "length")
-
-
-ANSWERS = [
-    (401, "authentication_error", "invalid x-api-key", AccessError),
-    (403, "permission_error", "no permission for this model", AccessError),
-    (404, "not_found_error", "model: claude-small", AccessError),
-    (402, "billing_error", "pay first", AccessError),
-    (400, "invalid_request_error", "messages: roles must alternate", BadRequestError),
-    (400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum", BadRequestError),
-    (413, "request_too_large", "Request exceeds the maximum size", BadRequestError),
-    (429, "rate_limit_error", "slow down", RateLimitError),
-    (500, "api_error", "Internal server error", ServerError),
-    (529, "overloaded_error", "Overloaded", ServerError),
-    (400, "invalid_request_error", "blocked by our content filtering policy", ContentFilterError),
-]
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(("status", "kind", "text", "expected"), ANSWERS)
-def test_answers_that_are_no_replies_become_our_errors(status, kind, text, expected):
-    error = refused(lambda request: failure(status, kind, text))
-
-    assert type(error) is expected
-    assert error.status == status
-    assert text in str(error)
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [({"retry-after": "7"}, 7), ({"retry-after-ms": "250"}, 0.25), ({}, None)],
-)
-@pytest.mark.parametrize("status", [429, 529])
-def test_the_wait_that_the_server_asks_for_is_kept(status, headers, seconds):
-    error = refused(lambda request: failure(status, "rate_limit_error", "wait", **headers))
-
-    assert error.retry_after_s == seconds
-
-
-@pytest.mark.parametrize("status", [429, 500])
-def test_nothing_is_tried_again(status):
-    n_calls = 0
-
-    def answer(request):
-        nonlocal n_calls
-        n_calls += 1
-        return failure(status, "api_error", "no")
-
-    refused(answer)
-
-    assert n_calls == 1
+    assert sent.get("authorization") == (f"Bearer {key}" if key else None)
+    assert load_model("vllm/m").settings["base_url"] == "http://localhost:8000/v1"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("base_url", "is_sent"),
     [
-        "output_config.format.schema: property 'minimum' is not supported",
-        "output_format: Extra inputs are not permitted",
-        "'claude-old' does not support structured outputs",
+        ("https://eu.api.openai.com/v1", True),
+        ("https://api.openai.com.evil.example/v1", False),
+        ("https://evilapi.openai.com.example/v1", False),
+        ("http://eu.api.openai.com/v1", False),
+        ("http://api.openai.com/v1", False),
+        ("https://xapi.openai.com/v1", False),
     ],
 )
-def test_a_model_without_schemas_is_known_by_its_words(text):
-    error = refused(lambda request: failure(400, "invalid_request_error", text))
+def test_an_address_that_only_looks_like_the_provider_gets_no_key(base_url, is_sent, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    assert isinstance(error, UnsupportedError)
-    assert error.feature == "json_schema"
+    keys = load_model("openai/m", base_url=base_url)._server.keys
+
+    assert keys.headers() == ({"Authorization": f"Bearer {KEY}"} if is_sent else {})
+
+
+TEXT = Capabilities(forms=("text",), top_logprobs=0)
 
 
 @pytest.mark.parametrize(
-    ("fields", "feature"),
-    [({"top_logprobs": 5}, "logprobs"), ({"form": "json_object"}, "json_object")],
+    ("name", "settings", "expected"),
+    [
+        ("openai/gpt-4o-mini", {}, Capabilities(top_logprobs=20)),
+        ("openai/o3-mini", {}, Capabilities(top_logprobs=0)),
+        ("openai/gpt-5.1", {"reasoning_effort": "high"}, Capabilities(top_logprobs=0)),
+        ("openai/gpt-5.1", {"reasoning_effort": "none"}, Capabilities()),
+        ("anthropic/claude", {}, TEXT),
+        ("deepseek/chat", {}, Capabilities(forms=("json_object", "text"), top_logprobs=20)),
+        ("openrouter/x/y", {}, Capabilities()),
+        ("groq/x", {}, Capabilities(top_logprobs=0)),
+        ("vllm/x", GPU, Capabilities(top_logprobs=20)),
+        ("openai/x", GPU, Capabilities()),
+        ("openai/x", {"capabilities": TEXT, **GPU}, TEXT),
+    ],
 )
-def test_what_the_provider_has_no_place_for_is_not_supported(fields, feature):
-    usual = {"messages": REQUEST.messages, "max_tokens": 5}
+def test_what_is_known_of_a_server_is_declared(name, settings, expected, monkeypatch):
+    for _, (variable, *_) in HOSTED.values():
+        monkeypatch.setenv(variable, KEY)
 
-    error = refused(lambda request: message(), ChatRequest(**usual, **fields))
-
-    assert isinstance(error, UnsupportedError)
-    assert error.feature == feature
-
-
-def test_a_refusal_of_the_provider_is_a_content_filter():
-    error = refused(lambda request: message("", stop_reason="refusal"))
-
-    assert type(error) is ContentFilterError
-
-
-def as_json(text):
-    return web.Response(text=text, content_type="application/json")
-
-
-async def _hang(request):
-    await asyncio.sleep(30)
-
-
-async def _reset(request):
-    request.transport.abort()
-    return web.Response()
+    assert load_model(name, **settings).capabilities == expected
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (_hang, ModelTimeoutError),
-        (_reset, ServerError),
-        (
-            lambda request: web.Response(text="<html>gateway</html>", content_type="text/html"),
-            ServerError,
-        ),
-        (
-            lambda request: web.Response(text='{"id": "x', content_type="application/json"),
-            ServerError,
-        ),
-        (lambda request: web.Response(text="\x01", content_type="application/json"), ServerError),
-        (lambda request: web.json_response({"type": "message"}), ServerError),
-        (lambda request: message(content=None), ServerError),
-    ],
-    ids=["hang", "reset", "html", "truncated", "no JSON", "empty", "no content"],
-)
-def test_broken_connections_and_replies_become_our_errors(answer, expected):
-    error = refused(answer, timeout_s=1.0)
-
-    assert type(error) is expected
-
-
-def test_a_server_that_is_not_there_is_a_server_error():
-    error = refused(lambda request: message(), base_url="http://127.0.0.1:9")
-
-    assert type(error) is ServerError
-
-
-def test_log_probabilities_arrive_where_the_provider_gives_them():
-    top = [
-        {"token": "true", "logprob": -0.1, "bytes": None},
-        {"token": "no", "logprob": -3.0, "bytes": None},
-    ]
-    content = [{"token": "true", "logprob": -0.1, "bytes": None, "top_logprobs": top}]
-    usage = {
-        "prompt_tokens": 9,
-        "completion_tokens": 4,
-        "total_tokens": 13,
-        "completion_tokens_details": {"reasoning_tokens": 2},
-    }
-    request = ChatRequest(messages=REQUEST.messages, top_logprobs=2, seed=5)
-
-    reply, server = asked(
-        lambda request: completion({"logprobs": {"content": content}}, usage=usage),
-        request,
-        **openai_dialect(),
+def test_loading_a_model_loads_neither_a_client_nor_a_framework():
+    code = (
+        "import sys; from voirdire.models import load_model; load_model('vllm/m');"
+        "print(sorted({'aiohttp', 'torch', 'any_llm'} & set(sys.modules)))"
     )
 
-    choices = (TokenChoice("true", -0.1), TokenChoice("no", -3.0))
-    assert reply.steps == (TokenStep("true", -0.1, choices),)
-    assert reply.usage == Usage(9, 4, 0, 2)
-    body = server.bodies[0]
-    assert (body["logprobs"], body["top_logprobs"], body["seed"]) == (True, 2, 5)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
 
 
-def test_missing_log_probabilities_are_none_for_the_reader_to_see():
-    request = ChatRequest(messages=REQUEST.messages, top_logprobs=2)
-
-    reply, _ = asked(lambda request: completion({}), request, **openai_dialect())
-
-    assert reply.steps is None
-
-
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
-        ({"finish_reason": "content_filter"}, ContentFilterError),
-        (
-            {"message": {"role": "assistant", "content": None, "refusal": "I will not."}},
-            RefusalError,
-        ),
-    ],
-)
-def test_choices_that_are_no_replies_become_our_errors(choice, expected):
-    error = refused(lambda request: completion(choice), **openai_dialect())
-
-    assert type(error) is expected
-
-
-def test_a_reply_without_choices_is_a_server_error():
-    error = refused(lambda request: completion({}, choices=[]), **openai_dialect())
-
-    assert type(error) is ServerError
-
-
-def test_the_key_is_nowhere_to_be_seen(caplog):
-    caplog.set_level(logging.DEBUG)
-    model = ProvidersModel(provider="anthropic", model="claude-small")
-
-    error = refused(lambda request: failure(401, "authentication_error", f"bad key {KEY}"))
-
-    shown = "".join(traceback.format_exception(error))
-    assert error.__cause__ is None
-    assert error.__context__ is None
-    ours = [record.getMessage() for record in caplog.records if record.name.startswith("voirdire")]
-    for place in (shown, str(error), repr(model), repr(vars(model)), str(model.settings), *ours):
-        assert KEY not in place
-    assert "***" in str(error)
-
-
-def test_a_key_of_another_variable_is_sent(monkeypatch):
-    monkeypatch.setenv("MY_TEAM_KEY", "another-secret")
-
-    _, server = asked(lambda request: message(), api_key_env="MY_TEAM_KEY")
-
-    assert server.requests[0].headers["x-api-key"] == "another-secret"
-
-
-@pytest.mark.parametrize(
-    ("options", "variable"), [({}, "ANTHROPIC_API_KEY"), ({"api_key_env": "NO_SUCH"}, "NO_SUCH")]
-)
-def test_a_missing_key_is_known_before_anything_is_sent(monkeypatch, options, variable):
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-
-    with pytest.raises(InputError, match=f"{variable}.* not set"):
-        ProvidersModel(provider="anthropic", model="claude-small", **options)
-
-
-def test_an_unknown_provider_is_refused_with_those_known():
-    with pytest.raises(InputError, match=r"`provider` must be one of .*anthropic.*, got 'nobody'"):
-        ProvidersModel(provider="nobody", model="x")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"timeout_s": 0}, "`timeout_s`"),
-        ({"max_tokens": 0}, "`max_tokens`"),
-        ({"extra": {"api_key": "x"}}, "`extra` must not hold 'api_key'"),
-        ({"extra": {"metadata": {"api_key": "x"}}}, "`extra` must"),
-        ({"model": "https://stranger.example/x"}, "`model` must be what the provider calls"),
-        ({"extra": {"server_url": "https://stranger.example"}}, "`extra` must not say where"),
-        ({"extra": {"http_options": {"base_url": "https://x"}}}, "`extra` must not say where"),
-        ({"extra": {"httpOptions": {}}}, "`extra` must not say where requests go"),
-        ({"extra": {"extra_headers": {"Host": "stranger"}}}, "`extra` must not say where"),
-        ({"temperature": -1}, "`temperature`"),
-        ({"base_url": "ftp://x"}, "`base_url` must be an address"),
-        ({"base_url": "http://me:secret@host"}, "`base_url` must hold no password"),
-    ],
-)
-def test_arguments_that_break_a_rule_are_refused(options, message):
-    with pytest.raises(InputError, match=message) as raised:
-        ProvidersModel(**{"provider": "anthropic", "model": "x"} | options)
-
-    assert "secret" not in str(raised.value)
-
-
-def test_what_is_known_of_a_provider_is_declared_and_can_be_declared_otherwise():
-    own = Capabilities(forms=("text",), top_logprobs=3)
-
-    known = ProvidersModel(provider="anthropic", model="x")
-    told = ProvidersModel(provider="anthropic", model="x", capabilities=own)
-
-    assert known.capabilities == Capabilities(forms=("json_schema", "text"), top_logprobs=0)
-    assert told.capabilities == own
-
-
-def test_it_is_used_again_after_closing_and_in_another_event_loop(server_in_a_thread):
-    model = ProvidersModel(
-        provider="anthropic",
-        model="x",
-        base_url=server_in_a_thread,
-        api_key_env="ANTHROPIC_API_KEY",
-    )
-
-    async def run():
-        texts = [(await model.reply(REQUEST)).text]
-        await model.close()
-        await model.close()
-        texts.append((await model.reply(REQUEST)).text)
-        await model.close()
-        return texts
-
-    assert [asyncio.run(run()), asyncio.run(run())] == [['{"ok":true}'] * 2] * 2
+ALLOWED = "VOIRDIRE_KEY_VARIABLES"
+SECRET = "AWS_SECRET_ACCESS_KEY"
 
 
 @pytest.fixture
-def server_in_a_thread():
-    """Run the fake server beyond any event loop of the test."""
-    ready, stop = threading.Event(), asyncio.Event()
-    found = {}
+def check(tmp_path, monkeypatch):
+    """Make the judge of a file that names a key."""
 
-    async def serve():
-        async with FakeServer(lambda request: message()) as server:
-            found["url"], found["loop"] = server.url, asyncio.get_running_loop()
-            ready.set()
-            await stop.wait()
+    def load(variable, model="openai/m", base_url=None):
+        told = {"name": "j", "model": model, "probability": "stated"}
+        told |= {"api_key_env": variable, "base_url": base_url}
+        rows = [f"{key}: {json.dumps(value)}" for key, value in told.items() if value is not None]
+        path = tmp_path / "judges.yaml"
+        path.write_text("schema: voirdire.judges/1\njudges:\n  - " + "\n    ".join(rows), "utf-8")
+        monkeypatch.setenv(variable or "OPENAI_API_KEY", "any-key")
+        load_judges(path)
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    yield found["url"]
-    found["loop"].call_soon_threadsafe(stop.set)
-    thread.join(10)
-
-
-def test_no_key_goes_to_another_address_unless_it_is_named():
-    with pytest.raises(InputError, match=r"Write `api_key_env='ANTHROPIC_API_KEY'` if it is meant"):
-        ProvidersModel(provider="anthropic", model="x", base_url="https://gateway.example")
-
-
-@pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-def test_a_provider_with_two_usual_variables_keeps_both_from_another_address(monkeypatch, variable):
-    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(variable, "no-key-of-anybody")
-    # As any-llm writes it for Gemini, whose own library need not be there.
-    kind = any_llm.AnyLLM.get_provider_class("anthropic")
-    monkeypatch.setattr(kind, "ENV_API_KEY_NAME", "GEMINI_API_KEY/GOOGLE_API_KEY")
-
-    with pytest.raises(InputError, match=rf"Write `api_key_env='{variable}'` if it is meant"):
-        ProvidersModel(provider="anthropic", model="x", base_url="https://gateway.example")
-
-
-THEIRS = sorted(
-    {
-        kind
-        for name, kind in vars(any_llm.exceptions).items()
-        if inspect.isclass(kind)
-        and issubclass(kind, any_llm.exceptions.AnyLLMError)
-        and not name.startswith("_")
-    },
-    key=lambda kind: kind.__name__,
-)
-# What each means. It fails when any-llm grows a new one: decide what that is, and write it down.
-MEANINGS = {
-    AccessError: """AuthenticationError InsufficientFundsError MissingApiKeyError
-        ModelNotFoundError UnsupportedProviderError""",
-    BadRequestError: """BatchNotCompleteError ContextLengthExceededError InvalidRequestError
-        ProviderFileNotFoundError""",
-    ContentFilterError: "ContentFilterError ContentFilterFinishReasonError",
-    ModelTimeoutError: "GatewayTimeoutError",
-    RateLimitError: "RateLimitError",
-    ServerError: "AnyLLMError LengthFinishReasonError ProviderError UpstreamProviderError",
-    UnsupportedError: "UnsupportedParameterError",
-}
-EXPECTED = {name: kind for kind, names in MEANINGS.items() for name in names.split()}
+    return load
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("kind", THEIRS, ids=lambda kind: kind.__name__)
-def test_every_exception_of_any_llm_has_its_place(monkeypatch, kind):
-    error = kind.__new__(kind)
-    error.message, error.provider_name = "words", "anthropic"
-    if kind is any_llm.exceptions.UnsupportedParameterError:
-        error.parameter_name = "top_k"
+@pytest.mark.parametrize("name", HOSTED)
+def test_a_providers_own_variable_goes_to_that_provider(check, name):
+    base_url, variables = HOSTED[name]
 
-    async def fail(*_, **__):
-        raise error
+    for variable in variables:
+        check(variable, f"{name}/m")
+        check(variable, f"{name}/m", base_url)
 
-    monkeypatch.setattr(any_llm.AnyLLM.get_provider_class("anthropic"), "acompletion", fail)
 
-    assert type(refused(lambda request: message())) is EXPECTED[kind.__name__]
+STRANGER = "https://stranger.example.com/v1"
+
+
+@pytest.mark.parametrize(
+    ("variable", "model", "base_url", "place"),
+    [
+        (SECRET, "openai/m", STRANGER, "stranger.example.com"),
+        (SECRET, "openai/m", None, "api.openai.com"),
+        (SECRET, "vllm/m", None, "localhost:8000"),
+        (SECRET, NATIVE, None, "native/anthropic"),
+        ("VOIRDIRE_TOKEN", "openai/m", STRANGER, "stranger.example.com"),
+        ("OPENAI_API_KEY", "openai/m", STRANGER, "stranger.example.com"),
+        ("OPENAI_API_KEY", "openai/m", "http://api.openai.com/v1", "http://api.openai.com"),
+        ("OPENAI_API_KEY", "openai/m", "https://api.openai.com.x.org", "api.openai.com.x.org"),
+        (
+            *("OPENAI_API_KEY", "openai/m", "https://[2001:db8::1%.api.openai.com]"),
+            "[2001:db8::1%.api.openai.com]",
+        ),
+        ("OPENAI_API_KEY", "mistral/m", None, "api.mistral.ai"),
+        ("ANTHROPIC_API_KEY", NATIVE, "https://a.example.com", "a.example.com"),
+        ("COHERE_API_KEY", NATIVE, None, "native/anthropic"),
+    ],
+)
+def test_any_other_is_refused_with_the_words_that_would_allow_it(
+    check, monkeypatch, variable, model, base_url, place
+):
+    with pytest.raises(InputError, match="got '") as caught:
+        check(variable, model, base_url)
+
+    told = str(caught.value)
+    assert f"got {variable!r} for {place!r}." in told
+    assert told.endswith(f"set {ALLOWED}={variable}@{place}.")
+    monkeypatch.setenv(ALLOWED, told.rpartition(f"{ALLOWED}=")[2][:-1])
+    if model.startswith("openai/"):
+        check(variable, model, base_url)
+
+
+def test_a_variable_is_allowed_for_its_host_alone(check, monkeypatch):
+    monkeypatch.setenv(ALLOWED, " MY_KEY@judge.example.com , OTHER@localhost:8000,")
+
+    check("MY_KEY", base_url="https://judge.example.com/v1")
+    check("MY_KEY", base_url="https://Judge.Example.com:8443/v1")
+    check("OTHER", base_url="http://localhost:8000/v1")
+    for variable, base_url in [
+        ("MY_KEY", STRANGER),
+        ("MY_KEY", "https://judge.example.com.stranger.org/v1"),
+        ("MY_KEY", "http://judge.example.com/v1"),  # others on the way could read it
+        ("OTHER", "https://judge.example.com/v1"),
+        ("OTHER", "http://localhost:8001/v1"),
+        ("MY_KEY_2", "https://judge.example.com/v1"),
+    ]:
+        with pytest.raises(InputError, match=variable):
+            check(variable, base_url=base_url)
+
+
+def test_no_key_is_no_question_but_for_a_library_that_finds_keys_by_itself(check):
+    check(None)
+    check(None, base_url=STRANGER)
+    with pytest.raises(InputError, match=r"a file with an address for .* must name the key"):
+        check(None, "native/gemini/m", STRANGER)
+
+
+@pytest.mark.parametrize("text", ["MY_KEY", "hunter2hunter2", "MY_KEY@", "@host", "A@b c"])
+def test_what_is_no_variable_with_a_host_is_refused_and_not_shown(check, monkeypatch, text):
+    monkeypatch.setenv(ALLOWED, text)
+
+    with pytest.raises(InputError, match=f"{ALLOWED} must hold") as caught:
+        check(SECRET)
+
+    assert "hunter2" not in str(caught.value)

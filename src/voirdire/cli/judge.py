@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,7 +51,6 @@ def judge_command(
     show_prompt: bool = False,
     dry_run: DryRun = False,
     show_card: bool = False,
-    check: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
@@ -74,16 +72,10 @@ def judge_command(
         Print what the model is asked, about the first of ITEMS where there are some.
     show_card
         Print what is known of the judge: training data, held-out figures. No ITEMS.
-    check
-        Ask a model's server what it can do, in four short calls: forms of reply,
-        log-probabilities. No ITEMS.
     """
     from voirdire.judging import estimate_run
     from voirdire.reporting.judging_tables import estimate_tables
 
-    if check:
-        _check(items, judge, asking, as_json=as_json)
-        return
     if show_card:
         _print_card(judge, as_json=as_json)
         return
@@ -93,7 +85,7 @@ def judge_command(
         _print_prompts(items, asked, asking, rubric=rubric, settings=settings, has_titles=from_file)
         return
     if items is None:
-        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
+        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card."
         raise UsageError(msg)
     listen_for_interrupts()
     judges = make_judges(judge, asking, call=call, reads_keys=not dry_run)
@@ -193,35 +185,6 @@ def _print_card(judge: str, *, as_json: bool) -> None:
 
     card = load_local_judge(judge).card
     print_result(card.to_dict(), card.to_markdown(), as_json=as_json)
-
-
-def _check(items: str | None, judge: str, asking: ModelSettings, *, as_json: bool) -> None:
-    """Print what the server of a language model can do."""
-    from voirdire.models import check_model, is_model_name, load_model
-
-    if items is not None or not is_model_name(judge):
-        rule = "`--check` needs `--judge` with a language model, and no ITEMS"
-        msg = f"{rule}, got {shorten(items or judge)!r}. Write --check --judge openai/gpt-4o-mini."
-        raise UsageError(msg)
-    model = load_model(
-        judge,
-        base_url=asking.base_url,
-        api_key_env=asking.api_key_env,
-        timeout_s=asking.timeout_s,
-    )
-
-    async def check() -> dict[str, str | None]:
-        try:
-            return await check_model(model)
-        finally:
-            await model.close()
-
-    errors = asyncio.run(check())
-    lines = [
-        f"{feature}: {'yes' if error is None else f'no ({shorten(error, width=160)})'}"
-        for feature, error in errors.items()
-    ]
-    print_result({"model": model.name, "errors": errors}, *lines, as_json=as_json)
 
 
 def _print_prompts(

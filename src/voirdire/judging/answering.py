@@ -23,6 +23,7 @@ from voirdire.judging.run import judge_batches, judge_batches_async
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.summary import JudgingProgress, RunRecord
 from voirdire.judging.tables import judge_at_once
+from voirdire.records.replies import LOW_MASS, describe_missing_mass
 from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -194,8 +195,11 @@ class _PlannedItems:
         seen = SeenItems(self.plan)
         for item in self.items:
             seen.add(item)
-        notes = (*self.plan.notes, *seen.notes(), *note_distrust(self.plan.judge))
-        return replace(found, dropped=self.dropped, notes=notes)
+        notes = [*self.plan.notes, *seen.notes(), *note_distrust(self.plan.judge)]
+        if found.calls is not None and found.details is not None:
+            n_low = int((found.details.missing_mass > LOW_MASS).sum())
+            notes += describe_missing_mass(found.calls.missing_mass, n_low=n_low)
+        return replace(found, dropped=self.dropped, notes=tuple(notes))
 
 
 def _plan_items(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from voirdire.judging.model_settings import LlmJudge, ModelSettings
 from voirdire.judging.port import Answerer, Judge
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
+from voirdire.models.providers import PROVIDERS
 from voirdire.records.thresholds import USUAL_THRESHOLD, get_thresholds, select_threshold
 from voirdire.rubrics.rubric import question_document
 
@@ -311,33 +312,20 @@ def _open_judge(judge: Any, settings: Mapping[str, Any]) -> Any:
     """Open a judge that is named, a model with these settings."""
     opened = judge
     if isinstance(judge, str | Path):
-        judges = open_judges(judge, ModelSettings(**settings))
-        if len(judges) > 1:
-            msg = (
-                f"`judge` must be one judge, got {len(judges)} in {shorten(judge)!r}. A file of "
-                "several judges goes to `judge_file_with_several`, or on the command line to "
-                "`voirdire judge`; a jury makes one judge of several: `schema: voirdire.jury/1`."
-            )
-            raise InputError(msg)
-        (opened,) = judges
+        opened, *more = open_judges(judge, ModelSettings(**settings))
+        if more:
+            msg = f"`judge` must be one judge, got {len(more) + 1} in {_quote(judge)}. They go to"
+            raise InputError(f"{msg} `judge_file_with_several`, `voirdire judge`, or onto a jury.")
     for name in settings:
         if opened is judge or (is_judges_file(judge) and name != "max_cost"):
-            msg = (
-                f"`{name}` must come with the name of a model as `judge`, got it beside "
-                f"{shorten(judge)}. Leave it out."
-            )
-            raise InputError(msg)
+            msg = f"`{name}` must come with the name of a model as `judge`, got it beside"
+            raise InputError(f"{msg} {shorten(judge)}. Leave it out.")
     if not isinstance(opened, str | Path):
         return opened
     if str(opened) != BUNDLED and not Path(opened).exists():
-        from voirdire.models.known_providers import PROVIDERS
-
-        msg = (
-            "`judge` must be 'local', a file that `voirdire distill` wrote, the YAML file of a "
-            f"cascade or a jury, or a language model, got {shorten(opened)!r}, which is no file. A "
-            f"model is written provider/name, with one of: {', '.join(PROVIDERS)}, native."
-        )
-        raise InputError(msg)
+        msg = "`judge` must be 'local', a file that `voirdire distill` wrote, a YAML file of judges"
+        way = f"A model is provider/name, with one of: {', '.join(PROVIDERS)}, native."
+        raise InputError(f"{msg}, or a model, got {_quote(opened)}, which is no file. {way}")
     from voirdire.judging.local import load_local_judge
 
     return load_local_judge(opened)
@@ -351,11 +339,9 @@ def _bind_judge(judge: Any, rubric: Rubric, *, judged: Judged) -> Answerer:
     if isinstance(judge, JuryJudge):
         return _bind_jury(judge, rubric, judged=judged)
     if not isinstance(judge, Judge):
-        msg = (
-            "`judge` must have a name, questions, a fingerprint, a source and a method "
-            f'`probabilities`, got {type(judge).__name__}. Name a model, a file, or "local".'
-        )
-        raise InputError(msg)
+        msg = "`judge` must have a name, questions, a fingerprint, a source and `probabilities`"
+        way = 'Name a model, a file, or "local".'
+        raise InputError(f"{msg}, got {type(judge).__name__}. {way}")
     return judge
 
 
@@ -363,7 +349,8 @@ def bind_model(judge: LlmJudge, rubric: Rubric) -> BoundJudge:
     """Bind a language model to a rubric."""
     known = judge.known_calibration
     calibration = {} if known is None else {"calibration": known.content_hash}
-    replies = reply_fingerprint(judge.asking, rubric)
+    asking = judge.asking
+    replies = reply_fingerprint(asking, rubric)
     content = calibration | {
         "replies": replies,
         "questions": [question_document(row) for row in rubric.questions],
@@ -379,18 +366,13 @@ def bind_model(judge: LlmJudge, rubric: Rubric) -> BoundJudge:
         rubric=rubric,
         name=judge.name,
         source=judge.probability,
-        asked={
-            "name": judge.chat_model.name,
-            **judge.asking,
-            "prompt": PROMPT_VERSION,
-            **calibration,
-        },
+        asked={"name": judge.chat_model.name, **asking, "prompt": PROMPT_VERSION} | calibration,
         fingerprint=hash_content(content),
         is_remote=bool(getattr(judge.chat_model, "is_remote", False)),
         sees_images=judge.chat_model.capabilities.images,
         judge=judge,
         reply_fingerprint=replies,
-        described={"name": judge.name, "asking": judge.asking},
+        described={"name": judge.name, "asking": asking},
     )
 
 
@@ -398,52 +380,30 @@ def _bind_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
     """Bind a cascade to a rubric, and check that they suit each other."""
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
     if others:
-        msg = (
-            f"`rubric` must ask boolean questions only for a cascade, got {shorten(rubric.name)!r} "
-            f"with {shorten(others[0])!r}. Ask the language model alone, or leave the question out."
-        )
-        raise InputError(msg)
-    file = cascade.first
-    if isinstance(file, str | Path) and str(file) != BUNDLED and not Path(file).is_file():
-        msg = (
-            f"`first` must be {BUNDLED!r} or a file that `voirdire distill` wrote, got "
-            f"{shorten(str(file), width=200)!r}, which is no file. Correct the path; in a "
-            "cascade's file it is taken from the folder of that file."
-        )
-        raise InputError(msg)
-    first, then = plan_judging(file, rubric), bind_model(cascade.then, rubric)
+        msg = f"`rubric` must ask boolean questions only for a cascade, got {_quote(rubric.name)}"
+        raise InputError(f"{msg} with {_quote(others[0])}. Ask the language model alone.")
+    first, then = plan_judging(cascade.first, rubric), bind_model(cascade.then, rubric)
     pairs, decisive = read_bounds(cascade.unsure), cascade.propositions
     unknown = sorted({*(decisive or ()), *pairs} - {DEFAULT} - {*rubric.propositions})
     if unknown:
-        msg = (
-            f"`unsure` and `propositions` must name propositions of rubric "
-            f"{shorten(rubric.name)!r}, got {shorten(unknown[0])!r}. Correct the name."
-        )
-        raise InputError(msg)
+        msg = f"`unsure` and `propositions` must name propositions of rubric {_quote(rubric.name)}"
+        raise InputError(f"{msg}, got {_quote(unknown[0])}. Correct the name.")
     unsure = {
         name: list(pairs.get(name, pairs[DEFAULT]))
         for name in rubric.propositions
         if decisive is None or name in decisive
     }
-    prints = {"first": first.judge.fingerprint, "then": then.fingerprint, "unsure": unsure}
     one = {"name": first.judge.name, "fingerprint": first.judge.fingerprint}
-    return BoundCascade(
-        rubric=rubric,
-        name=cascade.name or f"{first.judge.name}+{then.name}",
-        source="cascade",
-        asked={**then.asked, "first": one, "unsure": unsure},
-        fingerprint=hash_content(prints),
-        is_remote=then.is_remote,
-        sees_images=first.sees_images and then.sees_images,
-        notes=(*first.notes, *note_distrust(first.judge)),
-        judge=cascade.then,
-        reply_fingerprint=then.reply_fingerprint,
-        described=then.described,
-        cascade=cascade,
-        first=first,
-        then=then,
-        unsure=unsure,
-    )
+    prints = {"first": one["fingerprint"], "then": then.fingerprint, "unsure": unsure}
+    own: dict[str, Any] = {
+        "name": cascade.name or f"{first.judge.name}+{then.name}",
+        "source": "cascade",
+        "asked": {**then.asked, "first": one, "unsure": unsure},
+        "fingerprint": hash_content(prints),
+        "sees_images": first.sees_images and then.sees_images,
+        "notes": (*first.notes, *note_distrust(first.judge)),
+    }
+    return BoundCascade(**vars(then) | own, cascade=cascade, first=first, then=then, unsure=unsure)
 
 
 def _bind_jury(jury: JuryJudge, rubric: Rubric, *, judged: Judged) -> BoundJury:
@@ -452,20 +412,13 @@ def _bind_jury(jury: JuryJudge, rubric: Rubric, *, judged: Judged) -> BoundJury:
     names = [plan.judge.name for plan in members]
     again = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if again is not None:
-        msg = (
-            f"`judges` of a jury must have different names, got {shorten(again)!r} twice. Give "
-            "each a `name`."
-        )
-        raise InputError(msg)
+        msg = f"`judges` of a jury must have different names, got {_quote(again)} twice."
+        raise InputError(f"{msg} Give each a `name`.")
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
-    for plan in members:
-        if others and not asks_a_model(plan.judge):
-            msg = (
-                f"`judges` of a jury must be language models for {shorten(others[0])!r}, which is "
-                f"not boolean, got {shorten(plan.judge.name)!r}. Leave the judge or the question "
-                "out."
-            )
-            raise InputError(msg)
+    local = [plan.judge.name for plan in members if not asks_a_model(plan.judge)]
+    if others and local:
+        msg = f"`judges` of a jury must be language models for {_quote(others[0])}, which is not"
+        raise InputError(f"{msg} boolean, got {_quote(local[0])}. Leave it out.")
     yes_from = [get_thresholds(plan.threshold, rubric.propositions).tolist() for plan in members]
     prints = [plan.judge.fingerprint for plan in members]
     settings = {"combine": jury.combine, "shares": jury.shares}
@@ -502,15 +455,9 @@ def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
 
 def _hash_plan(judge: Answerer, *, rubric: Rubric, threshold: Threshold, judged: Judged) -> str:
     """``sha256:`` and 64 digits over judge, rubric, threshold, what is judged and class rule."""
-    return hash_content(
-        {
-            "judge": judge.fingerprint,
-            "rubric": rubric.content_hash,
-            "threshold": threshold,
-            "judged": judged,
-            "class_rule": rubric.class_rule,
-        }
-    )
+    of_rubric = {"rubric": rubric.content_hash, "class_rule": rubric.class_rule}
+    own = {"judge": judge.fingerprint, "threshold": threshold, "judged": judged}
+    return hash_content(of_rubric | own)
 
 
 # What suits each other -------------------------------------------------------------------------
@@ -532,11 +479,8 @@ def _choose_threshold(given: Threshold | None, judge: Answerer, rubric: Rubric) 
     for name, value in limit.items():
         check_fraction("threshold", value)
         if name not in rubric.propositions:
-            msg = (
-                f"`threshold` must name propositions of rubric {shorten(rubric.name)!r}, got "
-                f"{shorten(name)!r}. Leave it out."
-            )
-            raise InputError(msg)
+            msg = f"`threshold` must name propositions of rubric {_quote(rubric.name)}, got"
+            raise InputError(f"{msg} {_quote(name)}. Leave it out.")
     return limit
 
 
@@ -553,14 +497,11 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
         for each in (threshold, fitted)
     )
     if known.fingerprint not in (own, same):
-        msg = (
-            "`calibration` must be fitted to verdicts of this judge with this rubric and these "
-            f"settings, got that of {shorten(known.judge)!r} "
-            f"({shorten(known.fingerprint, width=19)}) for {shorten(judge.judge.name)!r} with "
-            f"rubric {shorten(judge.rubric.name)!r} ({shorten(own, width=19)}). Fit it to verdicts "
-            "of this one: `voirdire examine --gold GOLD --judges VERDICTS --calibration FILE`."
-        )
-        raise InputError(msg)
+        theirs = f"that of {_quote(known.judge)} ({shorten(known.fingerprint, width=19)})"
+        ours = f"{_quote(judge.name)} with rubric {_quote(judge.rubric.name)}"
+        msg = "`calibration` must be fitted to verdicts of this judge with this rubric and settings"
+        way = "Fit it anew: `voirdire examine --gold GOLD --judges VERDICTS --calibration FILE`."
+        raise InputError(f"{msg}, got {theirs} for {ours} ({shorten(own, width=19)}). {way}")
 
 
 def _leave_out(judge: Answerer, rubric: Rubric, *, whole: bool) -> tuple[Rubric, tuple[str, ...]]:
@@ -570,7 +511,7 @@ def _leave_out(judge: Answerer, rubric: Rubric, *, whole: bool) -> tuple[Rubric,
     if not lacking or (not whole and len(lacking) == len(optional)):
         return rubric, ()
     asked = tuple(row for row in rubric.questions if row.id not in lacking)
-    note = f"not asked, since {shorten(judge.name)!r} does not answer it"
+    note = f"not asked, since {_quote(judge.name)} does not answer it"
     if whole:
         rubric = replace(rubric, questions=asked)
         return rubric, (f"{note} and no behavior uses it: {_list_names(lacking)}",)
@@ -585,23 +526,17 @@ def _find_columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
         refuse_kinds(rubric)
     places = {name: place for place, name in enumerate(judge.questions)}
     if lacking := [name for name in asked if name not in places]:
-        msg = (
-            f"`judge` must answer every proposition of rubric {shorten(rubric.name)!r}, got "
-            f"{shorten(judge.name)!r} without {_list_names(lacking)}. Take them out of the rubric, "
-            "or make a judge from labels with `voirdire distill`."
-        )
-        raise InputError(msg)
+        msg = f"`judge` must answer every proposition of rubric {_quote(rubric.name)}, got"
+        way = "Take them out of the rubric, or make a judge from labels with `voirdire distill`."
+        raise InputError(f"{msg} {_quote(judge.name)} without {_list_names(lacking)}. {way}")
     return tuple(places[name] for name in asked)
 
 
 def refuse_kinds(rubric: Rubric) -> NoReturn:
     """Raise an error where the rubric has no boolean question."""
     kinds = ", ".join(dict.fromkeys(row.kind for row in rubric.questions)) or "none"
-    msg = (
-        f"`rubric` must ask boolean questions, got {shorten(rubric.name)!r} with questions of kind "
-        f"{kinds}. A local judge answers propositions only; a language model answers every kind."
-    )
-    raise InputError(msg)
+    msg = f"`rubric` must ask boolean questions, got {_quote(rubric.name)} with questions of kind"
+    raise InputError(f"{msg} {kinds}. A local judge answers propositions only.")
 
 
 def _note_differences(judge: Answerer, rubric: Rubric) -> list[str]:
@@ -624,27 +559,28 @@ def _note_differences(judge: Answerer, rubric: Rubric) -> list[str]:
 def note_distrust(judge: Answerer) -> tuple[str, ...]:
     """Return a note on the propositions that a judge's own card does not trust, if any."""
     names = ", ".join(getattr(getattr(judge, "card", None), "untrusted", ()))
-    if not names:
-        return ()
-    return (f"by its own card {shorten(judge.name)!r} should not be trusted on: {names}",)
+    note = f"by its own card {_quote(judge.name)} should not be trusted on: {names}"
+    return (note,) if names else ()
 
 
 def _list_names(names: Sequence[str]) -> str:
-    return list_names([repr(shorten(name)) for name in names])
+    return list_names([_quote(name) for name in names])
+
+
+def _quote(name: object) -> str:
+    return repr(shorten(str(name), width=200))
 
 
 def ask_in_process(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
     """Ask the judge, check that its answers are in [0, 1], and return the rubric's columns."""
-    if not isinstance(plan.judge, Judge):
-        msg = "a language model is asked by an engine"
-        raise TypeError(msg)
-    answers = np.asarray(plan.judge.probabilities(items), dtype=np.float64)
-    expected = (len(items), len(plan.judge.questions))
+    judge = cast("Judge", plan.judge)
+    answers = np.asarray(judge.probabilities(items), dtype=np.float64)
+    expected = (len(items), len(judge.questions))
     if answers.shape != expected:
         msg = f"`judge` must give probabilities of shape {expected}, got {answers.shape}."
         raise InputError(msg)
     answers = answers[:, list(plan.columns)]
     if not (np.isnan(answers) | ((answers >= 0) & (answers <= 1))).all():
         msg = f"`judge` must give probabilities in [0, 1], got {np.nanmin(answers)!r} to "
-        raise InputError(f"{msg}{np.nanmax(answers)!r} from {shorten(plan.judge.name)!r}.")
+        raise InputError(f"{msg}{np.nanmax(answers)!r} from {_quote(judge.name)}.")
     return answers

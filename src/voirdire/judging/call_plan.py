@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +15,7 @@ from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.asking import Ask
 from voirdire.judging.calls import Call
-from voirdire.judging.prompts import WORDING, PromptBuilder, new_nonce
+from voirdire.judging.prompts import PromptBuilder, new_nonce, read_words
 from voirdire.judging.reading import ReplyReader
 from voirdire.records import Item, Message
 from voirdire.records.items import as_bytes
@@ -36,7 +37,6 @@ __all__ = [
     "find_asked_places",
     "hash_item",
     "limit_examples",
-    "name_single_call",
     "plan_calls",
     "show_prompt",
 ]
@@ -108,10 +108,50 @@ class CallPlan:
 
 
 def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
-    """Plan the calls that a judge needs for a rubric."""
-    questions = tuple(limit_examples(row, judge.shown_examples) for row in rubric.questions)
-    kinds = {row.kind for row in questions}
-    if not questions:
+    """Plan the calls that a judge needs for a rubric.
+
+    Raises
+    ------
+    InputError
+        If there is no question, or pairwise ones beside others.
+    """
+    is_pairwise = _asks_pairwise(rubric)
+    questions = [limit_examples(row, judge.shown_examples) for row in rubric.questions]
+    parts = {"joint": tuple(range(len(questions)))}
+    if judge.mode == "single":
+        parts = {_name_single_call(row): (place,) for place, row in enumerate(rubric.questions)}
+    samples = range(judge.n_samples) if judge.probability == "vote" else (None,)
+    specs = []
+    for (part, places), sample, swapped in product(
+        parts.items(), samples, (False, True) if is_pairwise and judge.both_orders else (False,)
+    ):
+        ask = Ask(
+            questions=tuple(questions[place] for place in places),
+            probability=judge.probability,
+            mode=judge.mode,
+            language=judge.language,
+            swapped=swapped,
+        )
+        words = (part, "" if sample is None else f"sample{sample}", "swapped" if swapped else "")
+        specs.append(
+            CallSpec(
+                name="/".join(filter(None, words)),
+                ask=ask,
+                builder=PromptBuilder(ask),
+                reader=ReplyReader(ask),
+                places=places,
+                top_logprobs=judge.asked_logprobs,
+                temperature=judge.asked_temperature,
+                seed=None if sample is None else judge.seed + sample,
+            )
+        )
+    return CallPlan(specs=tuple(specs), shares_fence=judge.mode == "single")
+
+
+def _asks_pairwise(rubric: Rubric) -> bool:
+    """Return whether a rubric asks pairwise questions; raise where it cannot be asked."""
+    kinds = {row.kind for row in rubric.questions}
+    if not kinds:
         msg = f"`rubric` must ask something, got {shorten(rubric.name)!r} without questions."
         raise InputError(msg)
     if "pairwise" in kinds and len(kinds) > 1:
@@ -120,21 +160,10 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
             "kinds beside them. Put them into a rubric of their own."
         )
         raise InputError(msg)
-    sides = (False, True) if kinds == {"pairwise"} and judge.both_orders else (False,)
-    parts = [("joint", tuple(range(len(questions))))]
-    if judge.mode == "single":
-        parts = [(name_single_call(row), (place,)) for place, row in enumerate(rubric.questions)]
-    samples = range(judge.n_samples) if judge.probability == "vote" else (None,)
-    specs = tuple(
-        _spec(judge, questions, places, sample=sample, swapped=swapped, part=part)
-        for part, places in parts
-        for sample in samples
-        for swapped in sides
-    )
-    return CallPlan(specs=specs, shares_fence=judge.mode == "single")
+    return "pairwise" in kinds
 
 
-def name_single_call(question: Question) -> str:
+def _name_single_call(question: Question) -> str:
     """Name a call after its question, so that editing one question repeats only its own calls."""
     return f"single/{question.id}/{hash_content(question_document(question))[7:23]}"
 
@@ -144,7 +173,7 @@ def find_asked_places(name: str, rubric: Rubric) -> tuple[int, ...] | None:
     if name.partition("/")[0] == "joint":
         return tuple(range(len(rubric.questions)))
     for place, row in enumerate(rubric.questions):
-        if f"{name}/".startswith(f"{name_single_call(row)}/"):
+        if f"{name}/".startswith(f"{_name_single_call(row)}/"):
             return (place,)
     return None
 
@@ -159,44 +188,11 @@ def limit_examples(question: Question, n_examples: int | None) -> Question:
     """Keep `n_examples` examples of each answer; of no the last ones, which are near misses."""
     if n_examples is None:
         return question
+    yes, no = question.yes_examples.items(), question.no_examples.items()
     return replace(
         question,
-        yes_examples={
-            language: texts[:n_examples] for language, texts in question.yes_examples.items()
-        },
-        no_examples={
-            language: texts[max(len(texts) - n_examples, 0) :]
-            for language, texts in question.no_examples.items()
-        },
-    )
-
-
-def _spec(
-    judge: LlmJudge,
-    questions: tuple[Question, ...],
-    places: tuple[int, ...],
-    *,
-    sample: int | None,
-    swapped: bool,
-    part: str,
-) -> CallSpec:
-    ask = Ask(
-        questions=tuple(questions[place] for place in places),
-        probability=judge.probability,
-        mode=judge.mode,
-        language=judge.language,
-        swapped=swapped,
-    )
-    words = (part, "" if sample is None else f"sample{sample}", "swapped" if swapped else "")
-    return CallSpec(
-        name="/".join(word for word in words if word),
-        ask=ask,
-        builder=PromptBuilder(ask),
-        reader=ReplyReader(ask),
-        places=places,
-        top_logprobs=judge.asked_logprobs,
-        temperature=judge.asked_temperature,
-        seed=None if sample is None else judge.seed + sample,
+        yes_examples={language: texts[:n_examples] for language, texts in yes},
+        no_examples={language: texts[max(len(texts) - n_examples, 0) :] for language, texts in no},
     )
 
 
@@ -245,24 +241,21 @@ def show_prompt(
     True
     """
     asked = load_rubric(rubric)
+    _asks_pairwise(asked)
     questions = asked.questions if mode == "joint" else asked.questions[:1]
     n_shown = 0 if n_examples is None and mode == "joint" else n_examples
     questions = tuple(limit_examples(row, n_shown) for row in questions)
     ask = Ask(questions=questions, probability=probability, mode=mode, language=language)
-    shown = _placeholder(language) if item is None else item
+    words = read_words(language)
+    shown = item or Item(
+        id="sample",
+        prompt=(Message(role="user", content=words["sample_prompt"]),),
+        response=words["sample_response"],
+        other=words["sample_other"],
+    )
     request = PromptBuilder(ask).request(shown, nonce=_NONCE, form=form)
     parts = [f"=== {message.role} ===\n{message.content}\n" for message in request.messages]
     if request.schema:
         schema = msgspec.json.format(request.schema, indent=2).decode()
         parts.append(f"=== JSON Schema of the reply ===\n{schema}\n")
     return "\n".join(parts)
-
-
-def _placeholder(language: Language) -> Item:
-    words = WORDING[language]
-    return Item(
-        id="sample",
-        prompt=(Message(role="user", content=words.sample_prompt),),
-        response=words.sample_response,
-        other=words.sample_other,
-    )

@@ -329,8 +329,6 @@ class Caller:
                 if self._breaker.reason is not None:
                     raise OutOfOrderError(self._breaker.reason) from None
                 if self._may_pass(error, tries):
-                    if self._is_checking and tries.n_errors == 2 and error.status == 500:
-                        await self._try_plainly(call, error, on_send)
                     await self.pace.pause(tries.backoff_s() if pause_s is None else pause_s)
                 else:
                     outcome = await self._fail(call, error, tries, n_trips)
@@ -568,11 +566,10 @@ class Caller:
                 "another source: `--probability stated` or `--probability vote`."
             )
             self._end(UnsupportedError(msg, feature="logprobs", status=error.status), n_trips)
-        if isinstance(error, UnsupportedError) and error.feature == self._form:
+        if isinstance(error, UnsupportedError):
             self._end(error, n_trips)
         if isinstance(error, AccessError):
-            is_account = error.status not in (403, 404)
-            self._n_account_errors += is_account
+            self._n_account_errors += 1
             if not self._has_answer or self._n_account_errors >= _ACCOUNT_ERRORS:
                 self._end(error, n_trips)
         wait_s = error.retry_after_s
@@ -609,29 +606,6 @@ class Caller:
             )
             self._end(ServerError(msg), n_trips)
         return random.random() * 0.5 * self._n_unreached  # noqa: S311  # so that calls part ways
-
-    async def _try_plainly(
-        self, call: Call[Any], error: ModelCallError, on_send: Callable[[], None]
-    ) -> None:
-        """Look whether the server fails because of the form or the log-probabilities."""
-        request = call.request(self._form)
-        if request.form == "text" and request.top_logprobs is None:
-            return
-        plain = msgspec.structs.replace(request, form="text", schema=b"")
-        for changed in (plain, msgspec.structs.replace(plain, top_logprobs=None)):
-            try:
-                await self._send(changed, on_send=on_send, call=call, tries=_Attempts(n=1))
-            except ModelCallError:
-                continue
-            if changed.top_logprobs is None and request.top_logprobs is not None:
-                msg = f"The server fails where log-probabilities are asked for. {_last(error)}"
-                unsupported = UnsupportedError(msg, feature="logprobs", status=error.status)
-                self._handle_error(unsupported, self._n_trips)
-            self._form = "text"
-            said = getattr(self._model, "adaptations", None)
-            if isinstance(said, list):
-                said.append(f"{self._model.name} failed where a form was asked for; asked as text.")
-            return
 
     # Ends and pauses -----------------------------------------------------------------------------
 

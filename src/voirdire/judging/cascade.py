@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,7 +35,7 @@ class CascadeJudge:
     unsure : pair of float, or mapping of str to pair of float
         Low and high, for every proposition; or by proposition, with the key ``"default"`` for the
         others. ``(0, 0)`` passes nothing on, ``(-1, 2)`` everything.
-    propositions : tuple of str or None
+    propositions : sequence of str or None
         Those whose probabilities decide; None means all. A missing answer to any proposition passes
         an item on.
     name : str
@@ -77,7 +77,7 @@ class CascadeJudge:
     first: Judge | str | Path
     then: LlmJudge
     unsure: Unsure
-    propositions: tuple[str, ...] | None = None
+    propositions: Sequence[str] | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -88,26 +88,16 @@ class CascadeJudge:
         is_path = isinstance(first, str | Path)
         is_model = is_path and (is_model_name(str(first)) or str(first).endswith((".yaml", ".yml")))
         if is_model or not (is_path or isinstance(first, Judge)):
-            msg = (
-                "`first` must be 'local', a file that `voirdire distill` wrote, or a judge in "
-                f"process, got {shorten(first) if is_path else type(first).__name__}. Put a "
-                "language model in `then`."
-            )
-            raise InputError(msg)
+            got = shorten(first) if is_path else type(first).__name__
+            msg = "`first` must be 'local', a file that `voirdire distill` wrote, or a judge in"
+            raise InputError(f"{msg} process, got {got}. Put a language model in `then`.")
         if not isinstance(then, LlmJudge):
-            msg = (
-                f"`then` must be an LlmJudge, got {type(then).__name__}. Write "
-                'LlmJudge(model="openai/gpt-4o-mini").'
-            )
-            raise InputError(msg)
+            msg = f"`then` must be an LlmJudge, got {type(then).__name__}."
+            raise InputError(f'{msg} Write LlmJudge(model="openai/gpt-4o-mini").')
         read_bounds(self.unsure)
-        if names is None:
-            return
-        several = () if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
-        if not several or not all(isinstance(name, str) for name in several):
-            msg = f"`propositions` must be a sequence with at least one name, got {shorten(names)}."
+        if names is not None and (isinstance(names, str) or not isinstance(names, Sequence)):
+            msg = f"`propositions` must be a sequence of names, got {shorten(names)}."
             raise InputError(f"{msg} Leave it out if all count.")
-        object.__setattr__(self, "propositions", several)
 
 
 DEFAULT = "default"
@@ -122,18 +112,12 @@ def read_bounds(unsure: Any) -> dict[str, tuple[float, float]]:
     """Return bounds by proposition, with the default, or raise an `InputError`."""
     pairs = unsure if isinstance(unsure, Mapping) else {DEFAULT: unsure}
     if DEFAULT not in pairs:
-        msg = (
-            f"`unsure` must have the key {DEFAULT!r}, got {shorten(list(pairs))}. If only some "
-            "propositions decide, name them in `propositions`."
-        )
-        raise InputError(msg)
+        msg = f"`unsure` must have the key {DEFAULT!r}, got {shorten(list(pairs))}."
+        raise InputError(f"{msg} If only some propositions decide, name them in `propositions`.")
     for name, pair in pairs.items():
         is_pair = isinstance(pair, Sequence) and len(pair) == 2 and all(map(is_number, pair))
         if not is_pair or pair[0] > pair[1]:
             key = "" if pairs is not unsure else f"[{shorten(str(name), width=40)!r}]"
-            msg = (
-                f"`unsure{key}` must be two finite numbers, the lower one first, got "
-                f"{shorten(pair)}. Write (0.05, 0.95) to pass on the items between them."
-            )
-            raise InputError(msg)
+            msg = f"`unsure{key}` must be two finite numbers, the lower one first, got"
+            raise InputError(f"{msg} {shorten(pair)}. (0.05, 0.95) passes on what is between them.")
     return {str(name): (float(low), float(high)) for name, (low, high) in pairs.items()}

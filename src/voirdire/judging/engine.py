@@ -137,7 +137,7 @@ class Engine(ABC):
     @property
     def state(self) -> LiveState:
         """State of a live judge."""
-        counts = self.counts or CallCounts(n_calls=self.n_calls)
+        counts = self.counts or CallCounts(n_calls=self.n_calls, cost=None)
         return LiveState(
             n_waiting=self.n_waiting,
             n_calls=counts.n_calls,

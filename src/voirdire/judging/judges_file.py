@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, create_model
 
-from voirdire._messages import shorten
 from voirdire._types import ReplyForm
 from voirdire._validation import is_number
 from voirdire.documents import Filled, Form, Name, read_document
@@ -21,7 +20,7 @@ from voirdire.judging.local.judge import BUNDLED
 from voirdire.judging.model_settings import LlmJudge, ModelSettings, open_judge
 from voirdire.judging.pricing import Price
 from voirdire.models import Capabilities, is_model_name
-from voirdire.models.known_providers import check_key_of_file
+from voirdire.models.providers import check_key_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +33,6 @@ __all__ = ["is_judges_file", "load_judges", "open_judges"]
 
 T = TypeVar("T")
 
-_FIELDS = {row.name: str(row.type) for row in fields(ModelSettings) if row.name != "name"}
 _WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."
 
 _KEY = re.compile(
@@ -120,13 +118,13 @@ def load_judges(
     can allow others: ``VOIRDIRE_KEY_VARIABLES=MY_KEY@judge.example.com,OTHER@localhost:8000``.
     """
     document = read_document(path, what="a file of judges", check_text=_find_keys)
-    form = document.read(_FileForm)
+    document.read(_FileForm)
     reader = _Reader(document, reads_keys, max_cost)
     kind = str(document.get(("schema",))).removeprefix("voirdire.").removesuffix("/1")
     if kind in _FileForm.model_fields and not document.has((kind,)):
         document.add((), f"a file of judges must have the key `{kind}`. Add it.")
     read: Any = {"cascade": reader.cascade, "jury": reader.jury}.get(kind, reader.judges)
-    judges = tuple(read(getattr(form, kind, None)))
+    judges = tuple(read())
     document.raise_problems()
     return judges
 
@@ -135,6 +133,17 @@ def _find_keys(text: str) -> Iterator[tuple[int, str]]:
     """Find text that looks like a key, in comments too; the messages never repeat it."""
     for match in _KEY.finditer(text):
         yield match.start(), f"be without keys, got text that looks like one. {_WAY_OUT}"
+
+
+def _form_of(record: type, **kinds: Any) -> type[Form]:
+    """Make the form of a record in a file: its keys, and the kinds of some; it checks the rest."""
+    made: dict[str, Any] = {}
+    for row in fields(record):
+        kind = kinds.get(row.name, Filled if "str" in str(row.type) else Any)
+        default = ... if row.default is MISSING else None
+        key = Field(default, alias=row.name.removeprefix("n_"))
+        made[row.name] = (kind if default is ... else kind | None, key)
+    return create_model(record.__name__, __base__=Form, **made)
 
 
 class _PriceForm(Form):
@@ -149,57 +158,34 @@ class _CapabilitiesForm(Form):
     images: bool = False
 
 
-def _choose_kind(name: str, hint: str) -> Any:
-    """Choose the kind of a field in a file; `ModelSettings` checks its value."""
-    nested = {"price": _PriceForm, "capabilities": _CapabilitiesForm, "extra": dict[str, Any]}
-    return nested.get(name, Filled if "str" in hint else bool if hint == "bool" else Any)
-
-
-_OF_FILE: dict[str, Any] = {
-    name: (_choose_kind(name, hint) | None, Field(None, alias=name.removeprefix("n_")))
-    for name, hint in _FIELDS.items()
-}
-_SettingsForm = create_model("_SettingsForm", __base__=Form, **_OF_FILE)
-
-
-class _JudgeForm(_SettingsForm):  # type: ignore[misc,valid-type]  # made above
-    """One entry of `judges`."""
-
-    name: Name
+_SettingsForm = _form_of(
+    ModelSettings,
+    name=Name,
+    price=_PriceForm,
+    capabilities=_CapabilitiesForm,
+    extra=dict[str, Any],
+)
+_CascadeForm = _form_of(CascadeJudge, name=Name, propositions=list[Any])
+_JuryForm = _form_of(JuryJudge, name=Name, judges=list[Any])
 
 
 class _JurorForm(_SettingsForm):  # type: ignore[misc,valid-type]  # made above
     """One entry of `judges` of a jury: a language model, or `judge` with a local one."""
 
-    name: Name | None = None
     judge: Filled | None = None
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
 
 
-class _CascadeForm(Form):
-    name: Name | None = None
-    first: Filled
-    unsure: Any
-    propositions: list[Any] | None = None
-    then: Any
-
-
-class _JuryForm(Form):
-    name: Name | None = None
-    combine: Any = "mean"
-    judges: list[Any]
-
-
 class _FileForm(Form):
-    """The whole file; the defaults and each judge are read by their own forms."""
+    """The whole file; what is in it is read by forms of its own."""
 
     schema_: Annotated[
         Literal["voirdire.judges/1", "voirdire.cascade/1", "voirdire.jury/1"], Field(alias="schema")
     ]
     defaults: Any = None
     judges: Annotated[list[Any], Field(min_length=1, max_length=500)] | None = None
-    cascade: _CascadeForm | None = None
-    jury: _JuryForm | None = None
+    cascade: Any = None
+    jury: Any = None
 
 
 @dataclass(frozen=True)
@@ -210,31 +196,24 @@ class _Reader:
     reads_keys: bool
     max_cost: float | None
 
-    def judges(self, _form: object) -> list[LlmJudge | None]:
-        """Read a list of judges with different names."""
-        lines: dict[str, int | None] = {}
-        judges = []
-        for path, values in self._rows(_JudgeForm, ("judges",)):
-            name, line = values["name"], self.document.line((*path, "name"))
-            first = lines.setdefault(name.casefold(), line)  # some disks ignore case
-            if first != line:
-                message = f"`name` must be different for each judge, got {shorten(name)!r} again "
-                self.document.add((*path, "name"), f"{message}(first on line {first}).")
-            judges.append(self._open(values, path))
-        return judges
+    def judges(self) -> list[LlmJudge | None]:
+        """Read a list of judges."""
+        return [self._open(values, path) for path, values in self._rows(_SettingsForm, ("judges",))]
 
-    def cascade(self, form: _CascadeForm | None) -> list[CascadeJudge | None]:
+    def cascade(self) -> list[CascadeJudge | None]:
         """Read a cascade."""
         path = ("cascade", "then")
-        values = self._values(_SettingsForm, path) if self.document.has(path) else None
+        settings = self._values(_CascadeForm, path[:1], what="`cascade`")
+        values = self._values(_SettingsForm, path)
         then = None if values is None else self._open(values, path)
-        if form is None or then is None:
+        if settings is None or then is None:
             return []
-        settings = vars(form) | {"name": form.name or "", "first": self._find(form.first)}
-        return [self._make(path[:1], CascadeJudge, settings | {"then": then})]
+        first = self._find(settings["first"])
+        return [self._make(path[:1], CascadeJudge, settings | {"first": first, "then": then})]
 
-    def jury(self, form: _JuryForm | None) -> list[JuryJudge | None]:
+    def jury(self) -> list[JuryJudge | None]:
         """Read a jury."""
+        settings = self._values(_JuryForm, ("jury",), what="`jury`")
         judges: list[Any] = []
         weights = []
         for path, values in self._rows(_JurorForm, ("jury", "judges")):
@@ -244,12 +223,10 @@ class _Reader:
                 message = "a judge must have `judge` with nothing but `weight`, or `model`."
                 self.document.add(path, message)
             judges.append(self._open(values, path) if local is None else self._find(local))
-        if form is None or self.document.is_wrong:
+        if settings is None or self.document.is_wrong:
             return []
-        settings = vars(form) | {"name": form.name or "", "judges": judges}
-        if len(set(weights)) > 1:
-            settings["weights"] = weights
-        return [self._make(("jury",), JuryJudge, settings)]
+        given = {"weights": weights} if len(set(weights)) > 1 else {}
+        return [self._make(("jury",), JuryJudge, settings | given | {"judges": judges})]
 
     @cached_property
     def _defaults(self) -> dict[str, Any] | None:
@@ -258,8 +235,8 @@ class _Reader:
         if self.document.get(path) is None:
             return {}
         values = self._values(_SettingsForm, path, what="`defaults`")
-        told = {name: value for name, value in (values or {}).items() if value is not None}
-        return None if values is None or self._make(path, ModelSettings, told) is None else told
+        is_right = values is not None and self._make(path, ModelSettings, values) is not None
+        return values if is_right else None
 
     def _rows(self, form: type[Form], path: Keys) -> Iterator[tuple[Keys, dict[str, Any]]]:
         rows = self.document.get(path)
@@ -271,8 +248,8 @@ class _Reader:
     def _values(
         self, form: type[Form], path: Keys, *, what: str = "a judge"
     ) -> dict[str, Any] | None:
-        """Read what an entry says; null takes a default back."""
-        entry = self.document.read(form, path, what=what)
+        """Read what an entry says."""
+        entry = self.document.read(form, path, what=what) if self.document.has(path) else None
         if entry is None:
             return None
         values = {name: getattr(entry, name) for name in entry.model_fields_set}
@@ -284,22 +261,18 @@ class _Reader:
                 values[name] = Capabilities(**vars(value) | {"forms": forms})
             elif name == "calibration" and value is not None:
                 values[name] = str(Path(self.document.source).parent / value)
-            elif is_number(value) and _FIELDS.get(name, "").startswith("float"):
-                values[name] = float(value)
-            elif is_number(value) and value == int(value):  # 1e6 is a whole number
-                values[name] = int(value)
+            elif is_number(value):  # 1e6 is a whole number, and 0 a temperature
+                is_whole = value == int(value) and name not in ("temperature", "weight")
+                values[name] = int(value) if is_whole else float(value)
         return values
 
     def _open(self, values: dict[str, Any], path: Keys) -> LlmJudge | None:
-        """Open a language model; none is opened beside defaults that are wrong."""
+        """Open a language model; null takes a default back."""
         if self._defaults is None:
             return None
-        told = {
-            name: value for name, value in (self._defaults | values).items() if value is not None
-        }
-        if self.max_cost is not None:
-            told["max_cost"] = self.max_cost
-        if "model" not in told:
+        most = {} if self.max_cost is None else {"max_cost": self.max_cost}
+        told = self._defaults | values | most
+        if told.get("model") is None:
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
             self.document.add(path, message)
             return None
@@ -314,9 +287,9 @@ class _Reader:
         return open_judge(settings, reads_keys=self.reads_keys)
 
     def _make(self, path: Keys, make: Callable[..., T], values: dict[str, Any]) -> T | None:
-        """Make a record; note a value that breaks one of its rules."""
+        """Make a record of what is not null; note a value that breaks one of its rules."""
         try:
-            return make(**values)
+            return make(**{name: value for name, value in values.items() if value is not None})
         except InputError as error:
             key = re.match(r"`(?:n_)?(\w+)", str(error))
             at = (*path, key[1]) if key else path

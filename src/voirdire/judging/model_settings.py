@@ -28,8 +28,8 @@ else:
 
 __all__ = ["LlmJudge", "ModelSettings", "open_judge"]
 
-MOST_LOGPROBS = 20
-"""The most that common servers give."""
+_MOST_LOGPROBS = 20  # that common servers give
+_MOST_IN_A_ROW = 100
 
 _OF_MODEL = (
     *("base_url", "api_key_env", "key_header", "served_as"),
@@ -37,24 +37,13 @@ _OF_MODEL = (
 )
 """What `voirdire.models.load_model` takes and checks."""
 
-_LEAST = {
-    "n_samples": 1,
-    "n_examples": 0,
-    "seed": 0,
-    "top_logprobs": 2,
-    "concurrency": 1,
+_LEAST = {"n_samples": 1, "n_examples": 0, "seed": 0, "top_logprobs": 2, "concurrency": 1} | {
     "requests_per_minute": 1,
     "tokens_per_minute": 1,
     "max_attempts": 1,
     "max_retries": 0,
 }
 """The least of each whole number."""
-
-_KINDS: dict[str, tuple[Any, str]] = {
-    "keep_going": (bool, "true or false"),
-    "both_orders": (bool, "true or false"),
-    "price": (Price | None, "a `voirdire.judging.Price`"),
-}
 
 
 class _Named:
@@ -179,11 +168,9 @@ class ModelSettings(_Named):
         """Check the fields; those of the model are checked when it is opened."""
         for name, words in (("mode", Mode), ("probability", ModelSource), ("language", Language)):
             check_choice(name, getattr(self, name), words)
-        for name, (kind, rule) in _KINDS.items():
-            if not isinstance(getattr(self, name), kind):
-                msg = f"`{name}` must be {rule}, got {type(getattr(self, name)).__name__}."
-                raise InputError(msg)
-        is_vote = self.probability == "vote"
+        is_vote, heat = self.probability == "vote", self.temperature
+        is_heat = heat is None or (is_number(heat) and 0 <= heat <= 2)  # as servers accept it
+        is_heat = is_heat and not (is_vote and heat == 0)  # all samples would be the same
         least = _LEAST | {"n_samples": 2 if is_vote else 1}
         for name in (*least, "timeout_s", "max_cost"):
             value = getattr(self, name)
@@ -193,13 +180,16 @@ class ModelSettings(_Named):
                 object.__setattr__(self, name, check_count(name, value, minimum=least[name]))
             else:
                 check_positive(name, value)
-        heat = self.temperature
-        if heat is not None and not (is_number(heat) and 0 <= heat <= 2):  # as servers accept it
-            msg = f"`temperature` must be in [0, 2], got {shorten(repr(heat))}."
-            raise InputError(msg)
-        if is_vote and heat == 0:
-            msg = "`temperature` must be above 0 for votes, got 0: all samples would be the same."
-            raise InputError(msg)
+        rules: dict[str, tuple[bool, str]] = {
+            "keep_going": (isinstance(self.keep_going, bool), "true or false"),
+            "both_orders": (isinstance(self.both_orders, bool), "true or false"),
+            "price": (isinstance(self.price, Price | None), "a `voirdire.judging.Price`"),
+            "temperature": (is_heat, "in (0, 2] for votes" if is_vote else "in [0, 2]"),
+        }
+        for name, (holds, rule) in rules.items():
+            if not holds:
+                msg = f"`{name}` must be {rule}, got {shorten(repr(getattr(self, name)))}."
+                raise InputError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,33 +221,21 @@ class LlmJudge(ModelSettings):
         super().__post_init__()
         model: Any = self.model
         calibration: Any = self.calibration
+        own = next((name for name in _OF_MODEL if getattr(self, name) is not None), None)
         if isinstance(model, str):
             model = _load_model(self)
         elif not isinstance(model, ChatModel):
-            msg = (
-                "`model` must have a name, settings, capabilities and methods `reply` and `close`, "
-                f"got {type(model).__name__}. Give a name, such as 'openai/gpt-4o-mini', or make a "
-                "model with `voirdire.models.load_model`."
-            )
-            raise InputError(msg)
-        else:
-            for name in _OF_MODEL:
-                if getattr(self, name) is not None:
-                    msg = (
-                        f"`{name}` must come with the name of a model, got it beside a "
-                        f"{type(model).__name__}, which has its own. Leave it out."
-                    )
-                    raise InputError(msg)
-        opened: dict[str, Any] = {"model": model, "name": self.name or model.name}
+            msg = f"`model` must be a name or a `voirdire.models.ChatModel`, got {shorten(model)}."
+            raise InputError(f"{msg} Give a name, such as 'openai/gpt-4o-mini'.")
+        elif own is not None:
+            msg = f"`{own}` must come with the name of a model, got it beside a model that has its"
+            raise InputError(f"{msg} own. Leave it out.")
         if isinstance(calibration, str | Path):
-            opened["calibration"] = load_calibration(calibration)
+            calibration = load_calibration(calibration)
         elif not isinstance(calibration, JudgeCalibration | None):
-            msg = (
-                "`calibration` must be a `voirdire.judging.JudgeCalibration` or the path of its "
-                f"file, got {type(calibration).__name__}. Write one with `voirdire examine "
-                "--gold ... --calibration`."
-            )
-            raise InputError(msg)
+            msg = "`calibration` must be a `voirdire.judging.JudgeCalibration` or its file's path"
+            raise InputError(f"{msg}, got {type(calibration).__name__}.")
+        opened = {"model": model, "name": self.name or model.name, "calibration": calibration}
         for name, value in (dict.fromkeys(_OF_MODEL) | opened).items():
             object.__setattr__(self, name, value)
         if self.probability == "logprob" and model.capabilities.top_logprobs == 0:
@@ -288,8 +266,8 @@ class LlmJudge(ModelSettings):
         """Number of likely tokens that a call asks for; None where none are read."""
         if self.probability != "logprob":
             return None
-        given = self.chat_model.capabilities.top_logprobs
-        most = MOST_LOGPROBS if given is None else given
+        known = self.chat_model.capabilities.top_logprobs
+        most = _MOST_LOGPROBS if known is None else known
         return most if self.top_logprobs is None else min(self.top_logprobs, most)
 
     @property
@@ -304,7 +282,7 @@ class LlmJudge(ModelSettings):
     @cached_property
     def known_price(self) -> Price | None:
         """Prices of tokens, declared or looked up; None where they are not known."""
-        from voirdire.models.known_providers import PROVIDERS
+        from voirdire.models.providers import PROVIDERS
 
         server = self.chat_model.settings.get("base_url")
         own = PROVIDERS.get(self.chat_model.name.partition("/")[0])
@@ -333,6 +311,6 @@ def open_judge(settings: ModelSettings, *, reads_keys: bool = True) -> LlmJudge:
 
 
 def _load_model(settings: ModelSettings, *, reads_keys: bool = True) -> ChatModel:
-    given = {name: getattr(settings, name) for name in _OF_MODEL}
-    told = {name: value for name, value in given.items() if value is not None}
-    return load_model(str(settings.model), **told, reads_keys=reads_keys)
+    values = {name: getattr(settings, name) for name in _OF_MODEL}
+    given = {name: value for name, value in values.items() if value is not None}
+    return load_model(str(settings.model), **given, reads_keys=reads_keys)

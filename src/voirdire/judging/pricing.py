@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from voirdire._messages import shorten
-from voirdire._validation import is_number
-from voirdire.errors import InputError
+from voirdire._validation import check_positive
 
 if TYPE_CHECKING:
     from voirdire.records import Usage
 
-__all__ = ["Price", "PriceTier", "price_of"]
-
-_MILLION = 1_000_000
+__all__ = ["Price", "price_of"]
 
 _SELF_RUN = {"vllm", "llamacpp", "llamafile", "lmstudio", "ollama"}
 """Prefixes of models on the user's own machines, where tokens cost nothing."""
@@ -35,24 +31,6 @@ _LISTED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriceTier:
-    """Prices of all tokens in a call with a long prompt.
-
-    Attributes
-    ----------
-    above : int
-        The prices hold for prompts with more tokens than this.
-    input, cached_input, output : float
-        US dollars per million tokens, at least 0.
-    """
-
-    above: int
-    input: float
-    cached_input: float
-    output: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Price:
     """Prices of a model's tokens.
 
@@ -66,7 +44,9 @@ class Price:
         US dollars per million cached prompt tokens; None means the same as `input`.
     request : float
         US dollars per call, at least 0.
-    tiers : tuple of PriceTier
+    above : int
+        Tokens of a prompt that these prices are for longer ones than.
+    tiers : tuple of Price
         Other prices for long prompts, the longest last.
     source : str
         Source of the prices, in words.
@@ -88,21 +68,15 @@ class Price:
     output: float
     cached_input: float | None = None
     request: float = 0.0
-    tiers: tuple[PriceTier, ...] = ()
+    above: int = 0
+    tiers: tuple[Price, ...] = ()
     source: str = "declared"
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         for name in ("input", "output", "cached_input", "request"):
-            value = getattr(self, name)
-            if name == "cached_input" and value is None:
-                continue
-            if not is_number(value) or value < 0:
-                msg = (
-                    f"`{name}` must be US dollars, a finite number of at least 0, got "
-                    f"{shorten(value)!r}."
-                )
-                raise InputError(msg)
+            if name != "cached_input" or self.cached_input is not None:
+                check_positive(name, getattr(self, name), zero=True)
 
     def cost(self, usage: Usage) -> float:
         """Compute the cost of one call in US dollars.
@@ -118,17 +92,11 @@ class Price:
             At least 0.
         """
         prompt, cached = usage.prompt_tokens, min(usage.cached_tokens, usage.prompt_tokens)
-        rates: Price | PriceTier = self
-        for tier in self.tiers:
-            if prompt > tier.above:
-                rates = tier
+        rates = next((tier for tier in reversed(self.tiers) if prompt > tier.above), self)
         cheap = rates.input if rates.cached_input is None else rates.cached_input
-        dollars = (
-            (prompt - cached) * rates.input
-            + cached * cheap
-            + usage.completion_tokens * rates.output
-        )
-        return dollars / _MILLION + self.request
+        fresh = (prompt - cached) * rates.input
+        dollars = fresh + cached * cheap + usage.completion_tokens * rates.output
+        return dollars / 1_000_000 + self.request
 
 
 def price_of(
@@ -175,66 +143,44 @@ def price_of(
 
 
 def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
     try:
-        host = urlsplit(url).hostname or ""
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name, or no URL at all
+    except ValueError:  # a name
         return False
 
 
 def _find_listed_price(prefix: str, model: str, *, base_url: str | None) -> Price | None:
+    """Convert a listed price to numbers: the list's own arithmetic takes 50 to 300 µs a call."""
     import genai_prices  # 180 ms, most of it the list
 
     provider = _LISTED.get(prefix, prefix)
-    nothing = genai_prices.Usage()
+    where: Any = {"provider_id": provider} if base_url is None else {"provider_api_url": base_url}
     try:
-        if base_url is None:
-            found = genai_prices.calc_price(nothing, model, provider_id=provider)
-        else:
-            found = genai_prices.calc_price(nothing, model, provider_api_url=base_url)
+        listed = genai_prices.calc_price(genai_prices.Usage(), model, **where)
     except LookupError:
         return None
-    if base_url is None and found.provider.id != provider:
+    if base_url is None and listed.provider.id != provider:
         return None  # a different provider, whose name contains this one
-    source = f"genai-prices {genai_prices.__version__}: {found.provider.id}/{found.model.id}"
-    return _convert_price(found.model_price, model=found.model.id, source=source)
+    found: Any = listed.model_price
+    source = f"genai-prices {genai_prices.__version__}: {listed.provider.id}/{listed.model.id}"
+    if found.input_mtok is None or found.output_mtok is None:  # not priced by tokens
+        is_free = listed.model.id.endswith(":free")
+        return Price(input=0.0, output=0.0, source=source) if is_free else None
+    cached = found.input_mtok if found.cache_read_mtok is None else found.cache_read_mtok
+    rates = {"input": found.input_mtok, "cached_input": cached, "output": found.output_mtok}
+    starts = {tier.start for rate in rates.values() for tier in getattr(rate, "tiers", ())}
+
+    def price(start: int = 0, **more: Any) -> Price:
+        at: Any = {name: _read_rate(rate, tokens=start + 1) for name, rate in rates.items()}
+        return Price(**at, above=start, source=source, **more)
+
+    per_request = float(found.requests_kcount or 0) / 1_000
+    return price(request=per_request, tiers=tuple(map(price, sorted(starts))))
 
 
-def _convert_price(listed: Any, *, model: str, source: str) -> Price | None:
-    """Convert a listed price to numbers: the list's own arithmetic takes 50 to 300 µs a call."""
-    rates = (listed.input_mtok, listed.cache_read_mtok, listed.output_mtok)
-    if rates[0] is None or rates[2] is None:
-        if model.endswith(":free"):
-            return Price(input=0.0, output=0.0, source=source)
-        return None  # not a model with prices per token
-    cached = rates[0] if rates[1] is None else rates[1]
-    prices = (rates[0], cached, rates[2])
-    starts = sorted({tier.start for rate in prices for tier in getattr(rate, "tiers", ())})
-    per_thousand = listed.requests_kcount
-    return Price(
-        input=_rate(prices[0], tokens=0),
-        cached_input=_rate(prices[1], tokens=0),
-        output=_rate(prices[2], tokens=0),
-        request=0.0 if per_thousand is None else _rate(per_thousand, tokens=0) / 1_000,
-        tiers=tuple(
-            PriceTier(
-                above=start,
-                input=_rate(prices[0], tokens=start + 1),
-                cached_input=_rate(prices[1], tokens=start + 1),
-                output=_rate(prices[2], tokens=start + 1),
-            )
-            for start in starts
-        ),
-        source=source,
-    )
-
-
-def _rate(listed: Any, *, tokens: int) -> float:
+def _read_rate(listed: Any, *, tokens: int) -> float:
     """Read the price for prompts of so many tokens."""
-    if not hasattr(listed, "tiers"):
-        return float(listed)
-    rate = listed.base
-    for tier in listed.tiers:  # the shortest first
-        if tokens > tier.start:
-            rate = tier.price
-    return float(rate)
+    tiers = reversed(getattr(listed, "tiers", ()))  # the longest first
+    base = getattr(listed, "base", listed)
+    return float(next((tier.price for tier in tiers if tokens > tier.start), base))

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from voirdire.records import Reply
 
-__all__ = ["Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
+__all__ = ["FORMS", "Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
+
+FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
+"""All forms of reply, the strictest first."""
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +30,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     form : {"json_schema", "json_object", "text"}
         How the form of the reply is enforced.
     schema : bytes
-        JSON Schema of the reply, as JSON; empty where the form is ``"text"``. Also sent with
-        ``"json_object"`` to servers that take it there.
+        JSON Schema of the reply, as JSON; empty where the form is ``"text"``.
     top_logprobs : int or None
         How many likely tokens to give per token of the reply; None asks for none.
     max_tokens : int or None
@@ -37,6 +39,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         At least 0; None takes the model's own setting.
     seed : int or None
         For servers that can repeat themselves.
+    n : int
+        How many replies; see `SamplingChatModel`.
     """
 
     messages: tuple[Message, ...]
@@ -46,6 +50,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
+    n: int = 1
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +67,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         Whether it sees images.
     """
 
-    forms: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
+    forms: tuple[ReplyForm, ...] = FORMS
     top_logprobs: int | None = None
     images: bool = False
 
@@ -72,7 +77,7 @@ class ChatModel(Protocol):
     """A language model, which replies to a conversation.
 
     A model may also have `is_remote`, true where it is on a server, so that replies are stored by
-    default.
+    default; and `adaptations`, sentences of what its server refused and what is done instead.
     """
 
     @property
@@ -93,7 +98,10 @@ class ChatModel(Protocol):
     async def reply(self, request: ChatRequest) -> Reply:
         """Answer one request; raise a `ModelCallError` where there is no reply.
 
-        It neither waits for rate limits nor retries: the caller does.
+        Its `form` is the one that was really asked for. It neither waits for rate limits nor
+        retries: the caller does. Where the server refuses a parameter, the model asks again
+        without it, and from then on; log-probabilities that are refused altogether are an
+        `UnsupportedError` with the feature ``"logprobs"``.
         """
 
     async def close(self) -> None:
@@ -107,7 +115,6 @@ class SamplingChatModel(ChatModel, Protocol):
     async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
         """Return up to `n` replies to one request; a `ModelCallError` says why there is none.
 
-        A server may give fewer than it is asked for. Their usages add up to what the call was
-        charged: the prompt counts with the first, the tokens of the replies are divided as well
-        as can be known.
+        A server may give fewer than it is asked for. The first has the usage of the whole call, the
+        others have none.
         """

@@ -6,26 +6,18 @@ import asyncio
 import itertools
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
-from urllib.parse import urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from voirdire import errors
 from voirdire._messages import shorten
-from voirdire.errors import (
-    AccessError,
-    BadRequestError,
-    InputError,
-    ModelCallError,
-    ModelTimeoutError,
-    ServerError,
-)
-from voirdire.models.endpoints import Keys, check_base_url, read_keys
+from voirdire.models.connection import HttpConnection, check_base_url, read_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from voirdire.models.openai_compatible.connection import HttpAnswer, HttpConnection
+T = TypeVar("T")
 
 __all__ = [
     "TOKEN_ENV",
@@ -41,11 +33,7 @@ TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
 """Environment variable of the token, where the server needs one."""
 
 _NAME = "the reward server"
-_TIMEOUT_S = 3_600.0
-"""Longer than any deadline, which callers give with each request."""
-
 _DESCRIBED_S = 30.0
-_CONNECTIONS = 8
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _LEAST_S = 0.001
 _MOST_TRIES = 3
@@ -55,7 +43,6 @@ _PASSING = (None, 408, 425, 429, 502, 503, 504)
 _HEADROOM = 0.9
 """Share of the remaining time that the server may use, since its answer needs time too."""
 
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 RefusalCode: TypeAlias = Literal[
     "malformed", "no_token", "not_found", "wrong_method", "too_slow", "no_number", "too_large",
     "wrong_type", "wrong_host", "wrong_form", "internal", "queue_full", "ending", "not_ready",
@@ -75,7 +62,7 @@ class Probabilities(msgspec.Struct, frozen=True, kw_only=True):
     """Probabilities: a row per item, a column per proposition, null if unknown."""
 
     propositions: tuple[str, ...]
-    values: list[list[float | None]]
+    values: list[list[Annotated[float, msgspec.Meta(ge=0, le=1)] | None]]
 
 
 class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,28 +91,21 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     missing: list[str | None]
     probabilities: Probabilities
     reward: RewardName
-    n_late: int = 0
-    n_remembered: int = 0
-    n_stored: int = 0
+    n_late: Annotated[int, msgspec.Meta(ge=0)] = 0
+    n_remembered: Annotated[int, msgspec.Meta(ge=0)] = 0
+    n_stored: Annotated[int, msgspec.Meta(ge=0)] = 0
     answered_by: list[str | None] | None = None
 
     def check(self, n_items: int) -> None:
         """Raise a `ServerError` where an answer does not fit so many items."""
-        rows = self.probabilities.values
-        lists: list[Sequence[object]] = [self.rule_rewards, self.behaviors, self.missing, rows]
-        lists += [] if self.answered_by is None else [self.answered_by]
+        rows, names = self.probabilities.values, self.answered_by or self.missing
+        lists = (self.rule_rewards, self.behaviors, self.missing, rows, names)
         n_columns = len(self.probabilities.propositions)
-        counts = self.n_late, self.n_remembered, self.n_stored
-        wrong = None
-        if {len(one) for one in lists} != {n_items} or any(len(row) != n_columns for row in rows):
-            wrong = "answered about another number of items"
-        elif not all(0 <= n <= n_items for n in counts):
-            wrong = "counted more items than it was asked about"
-        elif any(p is not None and not 0 <= p <= 1 for row in rows for p in row):
-            wrong = "gave probabilities outside [0, 1]"
-        if wrong is not None:
-            msg = f"{_NAME} {wrong}."
-            raise ServerError(msg, status=200)
+        is_whole = all(len(row) == n_columns for row in rows)
+        n_counted = max(self.n_late, self.n_remembered, self.n_stored)
+        if not is_whole or n_counted > n_items or any(len(each) != n_items for each in lists):
+            msg = f"{_NAME} answered about other items."
+            raise errors.ServerError(msg, status=200)
 
 
 def is_reward_server(text: object) -> bool:
@@ -156,32 +136,25 @@ class RewardServer:
 
     def __init__(self, address: str) -> None:
         try:
-            base = check_base_url(address).removesuffix("/v1")
-        except InputError:
+            self.address = check_base_url(address).removesuffix("/v1")
+        except errors.InputError:
             shown = shorten(str(address).rpartition("@")[2].partition("?")[0])
             msg = (
                 f"`reward` must be a reward, its file, or an address such as "
                 f"'http://127.0.0.1:8000' without a password, got {shown!r}. A token goes into "
                 f"the environment, as {TOKEN_ENV}."
             )
-            raise InputError(msg) from None
-        self.address = base
-        self._keys = read_keys(TOKEN_ENV) if os.environ.get(TOKEN_ENV) else Keys({})
-        self._asked: HttpConnection | None = None
+            raise errors.InputError(msg) from None
+        self._keys = read_keys(TOKEN_ENV if os.environ.get(TOKEN_ENV) else None)
+        self._rewards = self._connection("/v1/rewards")
 
     async def description(self) -> dict[str, Any]:
         """Read the description of the reward, with its `document`."""
         connection = self._connection("/v1/reward")
         try:
-            answer = await _within(_DESCRIBED_S, connection.get())
+            return await _call(connection, None, limit_s=_DESCRIBED_S, form=dict[str, Any])
         finally:
             await connection.close()
-        _check_status(answer)
-        try:
-            return msgspec.json.decode(answer.body, type=dict[str, Any])
-        except _UNREADABLE:
-            msg = f"{_NAME} described its reward in a form that is not known."
-        raise ServerError(msg)
 
     async def ask(self, body: Mapping[str, Any], *, deadline_s: float) -> ServerVerdicts:
         """Ask about items.
@@ -196,54 +169,29 @@ class RewardServer:
         """
         end = time.monotonic() + deadline_s
         pause_s = _FIRST_PAUSE_S
-        for tried in itertools.count(1):
+        for n_tries in itertools.count(1):
             left_s = max(end - time.monotonic(), _LEAST_S)
+            whole = encode_json({**body, "verdicts": True, "deadline_s": _HEADROOM * left_s})
             try:
-                return await self._ask_once(body, left_s=left_s)
-            except (ServerError, ModelTimeoutError) as error:
-                is_hopeless = tried >= _MOST_TRIES and error.status not in _PASSING
-                wish_s = error.retry_after_s
-                wait_s = pause_s if wish_s is None else max(wish_s, pause_s)
+                found = await _call(self._rewards, whole, limit_s=left_s, form=ServerVerdicts)
+                found.check(len(body["items"]))
+            except (errors.ServerError, errors.ModelTimeoutError) as error:
+                is_hopeless = n_tries >= _MOST_TRIES and error.status not in _PASSING
+                wait_s = max(error.retry_after_s or 0.0, pause_s)
                 if is_hopeless or end - time.monotonic() <= wait_s:
                     raise
+            else:
+                return found
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             await asyncio.sleep(wait_s)
         raise AssertionError  # pragma: no cover  # counting has no end
 
     async def close(self) -> None:
         """Close the connections."""
-        asked, self._asked = self._asked, None
-        if asked is not None:
-            await asked.close()
-
-    async def _ask_once(self, body: Mapping[str, Any], *, left_s: float) -> ServerVerdicts:
-        whole = {**body, "verdicts": True, "deadline_s": _HEADROOM * left_s}
-        if self._asked is None:
-            self._asked = self._connection("/v1/rewards")
-        answer = await _within(left_s, self._asked.post(encode_json(whole)))
-        _check_status(answer)
-        try:
-            found = msgspec.json.decode(answer.body, type=ServerVerdicts)
-        except _UNREADABLE:
-            msg = f"{_NAME} answered in a form that is not known."
-        else:
-            found.check(len(body["items"]))
-            return found
-        # raised out here, so that it does not carry a text of the answer
-        raise ServerError(msg, status=answer.status)
+        await self._rewards.close()
 
     def _connection(self, path: str) -> HttpConnection:
-        from voirdire.models.openai_compatible.connection import HttpConnection
-
-        parts = urlsplit(self.address)
-        url = urlunsplit(parts._replace(path=parts.path + path))
-        return HttpConnection(
-            name=_NAME,
-            url=url,
-            keys=self._keys,
-            timeout_s=_TIMEOUT_S,
-            connections=_CONNECTIONS,
-        )
+        return HttpConnection(self.address, path, name=_NAME, keys=self._keys)
 
 
 def encode_json(content: Any) -> bytes:
@@ -261,38 +209,32 @@ def _to_plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-async def _within(limit_s: float, asked: Any) -> HttpAnswer:
+async def _call(
+    connection: HttpConnection, body: bytes | None, *, limit_s: float, form: type[T]
+) -> T:
+    """Send a request and decode its answer; no error has a text of the answer."""
+    answer, code = None, ""
     try:
         async with asyncio.timeout(limit_s):
-            answer: HttpAnswer = await asked
-            return answer
-    except TimeoutError:
+            answer = await connection.send(body)
+        if answer.status == 200:
+            return msgspec.json.decode(answer.body, type=form)
+        told = msgspec.json.decode(answer.body)["error"]["code"]
+        code = f" ({told})" if told in get_args(RefusalCode) else ""
+    except (TimeoutError, msgspec.MsgspecError, ValueError, LookupError, TypeError, RecursionError):
+        pass  # raised out here, so that no error carries the answer
+    if answer is None:
         msg = f"{_NAME}: no reply in time."
-    raise ModelTimeoutError(msg)
-
-
-def _check_status(answer: HttpAnswer) -> None:
+        raise errors.ModelTimeoutError(msg)
     status = answer.status
     if status == 200:
-        return
-    said = f"{_NAME} answered {status}{_code(answer.body)}."
-    kind: type[ModelCallError] = BadRequestError
+        msg = f"{_NAME} answered in a form that is not known."
+        raise errors.ServerError(msg, status=status)
+    kind: type[errors.ModelCallError] = errors.BadRequestError
     if status in (401, 403, 404, 421) or 300 <= status < 400:
-        kind = AccessError
+        kind = errors.AccessError
     elif status in (408, 425, 429) or status >= 500:
-        kind = ServerError
-    raise kind(said, status=status, retry_after_s=_retry_after(answer.headers))
-
-
-def _code(body: bytes) -> str:
-    """Return the code of a refusal where it is one of ours, and no other text."""
-    try:
-        code = msgspec.json.decode(body)["error"]["code"]
-    except (*_UNREADABLE, KeyError, TypeError):
-        return ""
-    return f" ({code})" if code in get_args(RefusalCode) else ""
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    text = headers.get("Retry-After", "")
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+        kind = errors.ServerError
+    wait = answer.headers.get("Retry-After", "")
+    wait_s = float(wait) if wait.isascii() and wait.isdigit() and len(wait) < 10 else None
+    raise kind(f"{_NAME} answered {status}{code}.", status=status, retry_after_s=wait_s)

@@ -209,7 +209,7 @@ class _MarkerFinder:
 
 
 def _begins_sentence(text: str, place: int) -> bool:
-    while place and text[place - 1] in " \t":
+    while place and text[place - 1].isspace() and text[place - 1] not in _BEGINS_AFTER:
         place -= 1
     return not place or text[place - 1] in _BEGINS_AFTER
 

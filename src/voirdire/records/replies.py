@@ -12,7 +12,21 @@ from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annota
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AnswerSummary", "CallSummary", "Reply", "TokenChoice", "TokenStep", "Usage"]
+__all__ = [
+    "LOW_MASS",
+    "AnswerSummary",
+    "CallSummary",
+    "Reply",
+    "TokenChoice",
+    "TokenStep",
+    "Usage",
+    "describe_missing_mass",
+]
+
+LOW_MASS = 0.9
+"""With more missing mass than this an answer rests on less than a tenth of the probability."""
+
+_MASS_WORTH_SAYING = 0.01
 
 
 class TokenChoice(msgspec.Struct, frozen=True, array_like=True):
@@ -168,3 +182,23 @@ class CallSummary:
     n_kept: int | None = None
     answers: tuple[AnswerSummary, ...] = field(default=())
     examples: Mapping[str, str] = field(default_factory=dict)
+
+
+def describe_missing_mass(missing_mass: Mapping[str, float], *, n_low: int = 0) -> list[str]:
+    """Say what to beware of in answers that were read from log-probabilities, or nothing.
+
+    `missing_mass` is the mean of each proposition, and `n_low` counts answers of `LOW_MASS`.
+    """
+    parts = []
+    high = {name: mass for name, mass in missing_mass.items() if mass >= _MASS_WORTH_SAYING}
+    if high:
+        name, most = max(high.items(), key=lambda row: row[1])
+        parts.append(
+            f"on {len(high)} proposition{'s' * (len(high) > 1)} more than 1% of the probability is "
+            f"on tokens that are neither true nor false, at most {most:.1%} ({name})"
+        )
+    if n_low:
+        parts.append(
+            f"less than a tenth is on true and false together for {n_low:,} of the answers"
+        )
+    return ["; ".join(parts)] if parts else []

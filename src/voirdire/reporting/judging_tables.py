@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
+from voirdire.records.replies import describe_missing_mass
 from voirdire.reporting.number_formats import counted, decimal, dollars, share
 from voirdire.reporting.plain_tables import plain_table
 
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 _MOST_REASONS = 5
-_MASS_WORTH_SAYING = 0.01
 
 
 def judging_tables(summary: JudgingSummary) -> list[RenderableType]:
@@ -247,13 +247,7 @@ def _caution_lines(calls: CallSummary) -> list[str]:
         lines += _examples(calls)
         lines.append("  all that came back: voirdire replies STORE --failed")
     lines += [f"note: {note}" for note in calls.steps_down]
-    high = {name: mass for name, mass in calls.missing_mass.items() if mass >= _MASS_WORTH_SAYING}
-    if high:
-        name, most = max(high.items(), key=lambda row: row[1])
-        lines.append(
-            f"note: on {len(high)} propositions more than 1% of the probability is on tokens that "
-            f"are neither true nor false, at most {most:.1%} ({name})"
-        )
+    lines += [f"note: {caution}" for caution in describe_missing_mass(calls.missing_mass)]
     return lines
 
 

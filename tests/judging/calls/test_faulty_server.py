@@ -116,8 +116,9 @@ def test_a_server_that_never_gets_better_fails_each_call(server, fault):
 
     reason = "rate limit" if fault.startswith("429") else "server error"
     assert all(end.startswith(f"{reason}: ") for end in found.values())
-    # a rate limit of the first call, which goes alone, says little about it
-    assert sorted(server.served.values())[:2] == [2, 2]
+    # some were also asked without a schema, which may be what breaks the server
+    assert min(server.served.values()) == 2
+    assert max(server.served.values()) <= 8
 
 
 @pytest.mark.edges
@@ -197,7 +198,7 @@ def test_a_server_that_knows_one_form_only_is_asked_in_that_form(server, tmp_pat
     server.forms = ("json_object",)
     model = OpenAICompatibleModel(model="judge", base_url=server.url)
 
-    calls, frame = Runs(tmp_path)(model, range(20), concurrency=4)
+    _, frame = Runs(tmp_path)(model, range(20), concurrency=4)
 
     assert frame["probability"].to_list() == [probability(f"item-{n}") for n in range(20)]
-    assert len(calls.steps_down) == 1
+    assert len(model.adaptations) == 1

@@ -8,7 +8,6 @@ import pytest
 from judging_files import RUBRIC, make_items
 from voirdire.errors import InputError, RubricError
 from voirdire.judging import distill_judge, judge, load_judges
-from voirdire.models import is_model_name
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 
@@ -27,6 +26,10 @@ cascade:
     concurrency: 7
     max_cost: 2.5
     price: {input: 1, output: 2}
+"""
+LEAST = """\
+schema: voirdire.cascade/1
+cascade: {first: local, unsure: [0, 0], then: {model: ollama/x}}
 """
 ONE_ITEM = [Item(id="a", response="b")]
 KEY = "sk-0123456789abcdef0123456789"
@@ -55,24 +58,14 @@ def test_everything_that_a_file_says_is_taken(write):
     then = cascade.then
     assert (cascade.name, cascade.first) == ("local-then-small", "local")
     assert cascade.unsure == {"default": [0.05, 0.95], "apology": [0.2, 0.8]}
-    assert cascade.propositions == ("apology", "fully_complies")
+    assert cascade.propositions == ["apology", "fully_complies"]
     assert (then.name, then.mode, then.probability) == ("vllm/small", "single", "stated")
     assert (then.concurrency, then.max_cost, then.price.output) == (7, 2.5, 2.0)
     assert cascade_of(write(WHOLE), max_cost=0.5).then.max_cost == 0.5
 
 
-def test_the_least_that_a_file_may_say(write):
-    text = "cascade: {first: local, unsure: [0, 1], then: {model: ollama/x}}"
-
-    cascade = cascade_of(write(f"schema: voirdire.cascade/1\n{text}\n"))
-
-    assert (cascade.first, cascade.then.name) == ("local", "ollama/x")
-    assert cascade.unsure == [0, 1]
-
-
 def test_a_judge_may_be_the_path_of_a_file(write):
-    text = "cascade: {first: local, unsure: [0, 0], then: {model: ollama/x}}"
-    path = write(f"schema: voirdire.cascade/1\n{text}\n")
+    path = write(LEAST)
 
     found = [judge(ONE_ITEM, judge=given) for given in (path, str(path), cascade_of(path))]
 
@@ -87,13 +80,11 @@ def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
     made = distill_judge(items, labels.astype(float), questions=("sorry", "asks"), n_folds=3)
     (tmp_path / "deep").mkdir()
     made.save(tmp_path / "deep" / "mine.npz")
-    text = "cascade: {first: mine.npz, unsure: [0, 0], then: {model: ollama/x}}"
-    path = write(f"schema: voirdire.cascade/1\n{text}\n", "deep/cascade.yml")
+    write(LEAST.replace("first: local", "first: mine.npz"), "deep/cascade.yml")
     monkeypatch.chdir(tmp_path)
 
     found = judge(items, rubric=rubric_from_text(RUBRIC), judge="deep/cascade.yml")
 
-    assert path.exists()
     assert np.array_equal(found.probability("sorry"), made.probabilities(items)[:, 0])
 
 
@@ -102,20 +93,17 @@ def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
     ("old", "new", "problem"),
     [
         ("schema: voirdire.cascade/1\n", "", "1:1: a file of judges must have the key `schema`"),
-        (
-            "cascade/1",
-            "cascade/2",
-            "1:9: `schema` must be one of voirdire.judges/1, ",
-        ),
+        ("cascade/1", "cascade/2", "1:9: `schema` must be one of voirdire.judges/1, "),
+        ("cascade/1", "jury/1", "1:1: a file of judges must have the key `jury`"),
         ("  first: local\n", "", "3:3: `cascade` must have the key `first`"),
+        ("first: local", "first: ollama/x", "4:10: `first` must be 'local', a file that"),
         ("unsure: ", "speed: 3\n  unsure: ", "5:3: `cascade` has no key 'speed'"),
         ("[0.05, 0.95]", "[0.95, 0.05]", "5:11: `unsure['default']` must be two finite"),
         ("[0.05, 0.95]", "[0.05]", "5:11: `unsure['default']` must be two finite"),
         ("default: ", "usual: ", "5:11: `unsure` must have the key 'default'"),
-        ("[apology, fully_complies]", "[]", "6:17: `propositions` must be a sequence with"),
+        ("[apology, fully_complies]", "apology", "6:17: `propositions` must be a list, got"),
         ("    model: vllm/small\n", "", "8:5: a judge must have the key `model`"),
         ("mode: single", "mode: both", "10:11: `mode` must be one of 'joint', 'single'"),
-        ("mode: single", "name: small", "10:5: a judge has no key 'name'"),
         ("mode: single", "extra: {seed: 1}", "10:12: `extra` must"),
     ],
 )
@@ -144,52 +132,28 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(write):
         assert raised.value.__cause__ is None
 
 
-def test_a_file_of_judges_is_no_cascade(write):
-    rows = "[{name: a, model: ollama/x}, {name: b, model: ollama/x}]"
-    path = write(f"schema: voirdire.judges/1\njudges: {rows}\n")
-
-    with pytest.raises(
-        InputError,
-        match=r"got 2 in .* several judges goes to `judge_file_with_several`.*voirdire\.jury/1",
-    ):
-        judge(ONE_ITEM, judge=path)
-
-
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("name", "text", "message"),
     [
-        ("schema: voirdire.cascade/1\ncascade: [\n", "must be YAML"),
-        ("{schema: voirdire.cascade/1, cascade: 3}\n", "`cascade` must be a mapping, got the"),
+        ("c.yaml", "schema: voirdire.cascade/1\ncascade: [\n", "must be YAML"),
+        (
+            "c.yaml",
+            "{schema: voirdire.cascade/1, cascade: 3}\n",
+            "`cascade` must be a mapping, got",
+        ),
+        ("c.txt", "cascade: 3\n", "must be a local judge"),
+        (
+            "c.yaml",
+            "{schema: voirdire.judges/1, judges: [{model: vllm/a}, {model: vllm/b}]}\n",
+            r"must be one judge, got 2 in .*onto a jury",
+        ),
     ],
 )
-def test_a_broken_cascade_is_still_known_for_one(write, text, problem):
-    with pytest.raises(RubricError, match=problem):
-        judge(ONE_ITEM, judge=write(text))
-
-
-def test_what_is_not_called_yaml_is_no_cascade(write):
-    with pytest.raises(InputError, match="must be a local judge"):
-        judge(ONE_ITEM, judge=write("cascade: 3\n", "cascade.txt"))
-
-
-def test_a_file_that_is_not_there_is_no_cascade():
+def test_a_file_that_is_no_cascade_is_named(write, name, text, message):
+    with pytest.raises(InputError, match=message):
+        judge(ONE_ITEM, judge=write(text, name))
     with pytest.raises(InputError, match=r"none\.yaml: must be a file that exists"):
         judge(ONE_ITEM, judge="none.yaml")
-
-
-def test_a_model_does_not_come_first_in_a_file_either(write):
-    assert is_model_name("ollama/x")
-    path = write(WHOLE.replace("first: local", "first: ollama/x"))
-
-    with pytest.raises(InputError, match="`first` must be 'local', a file"):
-        cascade_of(path)
-
-
-def test_bounds_in_the_wrong_order_are_shown(write):
-    path = write(WHOLE.replace("{default: [0.05, 0.95], apology: [0.2, 0.8]}", "[0.7, 0.3]"))
-
-    with pytest.raises(RubricError, match=re.escape("the lower one first, got [0.7, 0.3].")):
-        cascade_of(path)
 
 
 def test_a_cascade_has_no_key_sent_that_was_not_allowed(write, monkeypatch):
@@ -203,7 +167,3 @@ def test_a_cascade_has_no_key_sent_that_was_not_allowed(write, monkeypatch):
     ):
         cascade_of(path)
     assert cascade_of(path, reads_keys=False).name == "local-then-small"
-
-    monkeypatch.setenv("VOIRDIRE_KEY_VARIABLES", "DATABASE_PASSWORD@127.0.0.1:9")
-    then = cascade_of(path).then
-    assert then.model._keys.headers() == {"Authorization": "Bearer open-sesame"}

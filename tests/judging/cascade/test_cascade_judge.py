@@ -48,7 +48,7 @@ def test_what_comes_then_is_a_language_model(cascades):
         cascades.cascade(then=cascades.first())
 
 
-@pytest.mark.parametrize("propositions", ["sorry", (), (1,), 5])
+@pytest.mark.parametrize("propositions", ["sorry", 5])
 def test_propositions_are_names(cascades, propositions):
     with pytest.raises(InputError, match="`propositions` must be a sequence"):
         cascades.cascade(propositions=propositions)
@@ -121,7 +121,7 @@ def test_a_first_judge_that_is_no_file_is_named(tmp_path, rubric):
         first=tmp_path / "none.npz", then=LlmJudge(model=ScriptedModel(str)), unsure=(0, 1)
     )
 
-    with pytest.raises(InputError, match=r"`first` must be 'local' or a file.*none\.npz"):
+    with pytest.raises(InputError, match=r"none\.npz', which is no file"):
         verdicts_of(cascade, rubric)
 
 

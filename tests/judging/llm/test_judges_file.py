@@ -255,8 +255,8 @@ judges:
         ("price", "3", "be a mapping, got the number 3."),
         ("extra", "text", "be a mapping, got 'text'."),
         ("mode", "[joint]", "be one of 'joint', 'single', got ['joint']."),
-        ("keep_going", "1.5", "be true or false, got the number 1.5."),
-        ("probability", "vote\n    temperature: 0", "be above 0 for votes, got 0"),
+        ("keep_going", "1.5", "be true or false, got 1.5."),
+        ("probability", "vote\n    temperature: 0", "be in (0, 2] for votes, got 0"),
         ("calibration", "none.json", "exists. Check the path."),
     ],
 )
@@ -282,7 +282,10 @@ def test_a_misspelt_key_is_rather_one_that_is_not_there():
     [
         ("languages: en", "5:5: a judge has no key 'languages'. Did you mean `language`?"),
         ("price: {input: 1}", "5:12: `price` must have the key `output`. Add it."),
-        ("price: {input: -1, output: 1}", "5:20: `input` must be US dollars, a finite number of"),
+        (
+            "price: {input: -1, output: 1}",
+            "5:20: `input` must be a finite number of at least 0",
+        ),
         ("capabilities: {forms: []}", "5:27: `capabilities.forms` must hold at least one entry"),
         ("capabilities: {forms: [xml]}", "5:28: an entry of `capabilities.forms` must be one of"),
         ("extra: {a: 1, temperature: 1}", "5:12: `extra` must"),
@@ -302,7 +305,6 @@ def test_what_is_wrong_inside_a_judge_is_named_at_its_place(lines, expected):
         ("{name: j, model: gpt-4o}", "3:22: `model` must be '<provider>/<model>' with"),
         ("{name: j, model: openai/}", "`model` must be '<provider>/<model>' with one of"),
         ("{name: j}", "3:5: a judge must have the key `model`. Add it, or add it to `defaults`."),
-        ("{model: openai/m}", "3:5: a judge must have the key `name`. Add it."),
         ("o3-mini", "3:5: a judge must be a mapping, got 'o3-mini'."),
         ("null", "3:5: a judge must be a mapping, got nothing."),
     ],
@@ -362,14 +364,6 @@ def test_the_file_has_a_form(text, expected):
     assert problems_of(text) == [f"judges.yaml{expected}"]
 
 
-def test_defaults_name_no_judge():
-    (problem,) = problems_of(
-        "schema: voirdire.judges/1\ndefaults: {name: j, model: openai/m}\njudges: [{name: j}]"
-    )
-
-    assert problem.startswith("judges.yaml:2:12: `defaults` has no key 'name'.")
-
-
 def test_all_problems_are_named_at_once_in_the_order_of_the_file():
     text = f"""{HEAD}\
   - {{name: a, model: openai/m, mode: x}}
@@ -384,18 +378,6 @@ def test_all_problems_are_named_at_once_in_the_order_of_the_file():
         "judges.yaml:4:47",
         "judges.yaml:5:5",
     ]
-
-
-@pytest.mark.parametrize("second", ["o3", "O3"])
-def test_two_judges_need_two_names_whatever_their_case(second):
-    (problem,) = problems_of(
-        f"{HEAD}  - {{name: o3, model: openai/m}}\n  - {{name: {second}, model: openai/n}}\n"
-    )
-
-    assert problem == (
-        f"judges.yaml:4:12: `name` must be different for each judge, got {second!r} again "
-        "(first on line 3)."
-    )
 
 
 def test_wrong_defaults_do_not_make_every_judge_wrong():
@@ -607,7 +589,7 @@ def test_a_key_that_is_allowed_is_sent_there(with_key, monkeypatch):
 
     (judge,) = load_judges(with_key)
 
-    assert judge.model._keys.headers() == {"Authorization": "Bearer open-sesame"}
+    assert judge.model._server.keys.headers() == {"Authorization": "Bearer open-sesame"}
 
 
 def test_the_provider_gets_its_own_key_without_more_words(tmp_path, monkeypatch):
@@ -618,4 +600,4 @@ def test_the_provider_gets_its_own_key_without_more_words(tmp_path, monkeypatch)
 
     (judge,) = load_judges(path)
 
-    assert judge.model._keys.headers() == {"Authorization": "Bearer open-sesame"}
+    assert judge.model._server.keys.headers() == {"Authorization": "Bearer open-sesame"}

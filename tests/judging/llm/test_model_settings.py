@@ -52,13 +52,16 @@ def test_a_field_out_of_range_is_refused_by_name_in_both_records(name, value):
             {"probability": "vote", "n_samples": 1},
             "`n_samples` must be a whole number of at",
         ),
-        ({"probability": "vote", "temperature": 0}, "`temperature` must be above 0 for votes"),
+        (
+            {"probability": "vote", "temperature": 0},
+            "`temperature` must be in .* for votes, got 0",
+        ),
         (
             {"model": "groq/m"},
             "`probability` must be 'stated' or 'vote' for 'groq/m'",
         ),
         ({"model": "opnai/m"}, "`model` must be '<provider>/<model>'.*Perhaps 'openai'"),
-        ({"model": 3}, "`model` must have a name, settings, capabilities and methods"),
+        ({"model": 3}, "`model` must be a name or a `voirdire.models.ChatModel`, got 3"),
         ({"max_tokens": 0}, "`max_tokens` must be a whole number of at least 1"),
         ({"base_url": "ftp://x"}, "`base_url` must be an address"),
     ],
@@ -90,15 +93,15 @@ def test_the_least_of_everything_is_taken():
 
 
 def test_a_misspelt_name_is_refused_with_the_nearest_one():
-    message = "`temprature` must be a setting of `{}`, .* Write 'temperature'"
+    message = "`temperatur_` must be a setting of `{}`, .* Write 'temperature'"
 
     for record in (LlmJudge, ModelSettings):
         with pytest.raises(InputError, match=message.format(record.__name__)):
-            record(model="vllm/m", temprature=1)
+            record(model="vllm/m", temperatur_=1)
     with pytest.raises(InputError, match=message.format("judge")):
-        voirdire.judge(ROW, judge="vllm/m", temprature=1)
+        voirdire.judge(ROW, judge="vllm/m", temperatur_=1)
     with pytest.raises(InputError, match="Write 'threshold'"):
-        voirdire.judge(ROW, treshold=0.4)
+        voirdire.judge(ROW, thresh=0.4)
 
 
 def test_a_model_behind_an_address_needs_no_provider():

@@ -1,14 +1,11 @@
 """What tokens cost: declared, listed by an installed package, nothing, or nobody knows."""
 
 import socket
-from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Decimal
 
 import genai_prices
 import pytest
 from genai_prices.data_snapshot import get_snapshot
-from genai_prices.types import TieredPrices
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,16 +70,6 @@ def test_a_listed_price_is_what_the_list_itself_computes(name, usage):
     assert price.cost(usage) == pytest.approx(by_the_list(*LISTED[name], usage), rel=1e-12)
 
 
-@pytest.mark.parametrize("beyond", [-1, 0, 1])
-def test_a_long_prompt_is_dearer_from_the_same_token_on_as_in_the_list(beyond):
-    (first, *_) = price_of("gemini/gemini-2.5-pro").tiers
-    usage = Usage(prompt_tokens=first.above + beyond, completion_tokens=1_000)
-
-    cost = price_of("gemini/gemini-2.5-pro").cost(usage)
-
-    assert cost == pytest.approx(by_the_list("google", "gemini-2.5-pro", usage), rel=1e-12)
-
-
 @pytest.mark.ci
 def test_every_model_of_the_list_is_priced_as_the_list_does_or_not_at_all():
     usage = Usage(prompt_tokens=300_000, completion_tokens=2_000, cached_tokens=100_000)
@@ -128,10 +115,9 @@ def test_no_more_tokens_are_cached_than_there_are():
 
 
 def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
-    (listed,) = price_of("gemini/gemini-2.5-pro").tiers
     tiers = (
-        replace(listed, above=100, input=2.0, cached_input=2.0, output=20.0),
-        replace(listed, above=200, input=3.0, cached_input=0.0, output=30.0),
+        Price(above=100, input=2.0, output=20.0),
+        Price(above=200, input=3.0, cached_input=0.0, output=30.0),
     )
     price = Price(input=1.0, output=10.0, tiers=tiers)
 
@@ -139,9 +125,7 @@ def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
         usage = Usage(prompt_tokens=prompt, completion_tokens=1, cached_tokens=cached)
         return round(price.cost(usage) * 1e6, 6)
 
-    assert cost(100) == 100 * 1 + 10
-    assert cost(101) == 101 * 2 + 20
-    assert cost(200) == 200 * 2 + 20
+    assert [cost(100), cost(101), cost(200)] == [100 * 1 + 10, 101 * 2 + 20, 200 * 2 + 20]
     assert cost(201, cached=1) == 200 * 3 + 30
 
 
@@ -185,18 +169,11 @@ def test_what_runs_on_ones_own_machine_costs_nothing(name, base_url):
         ("openai/gpt-4o-mini", "https://judges.example.com/v1"),  # whoever that is
         ("openai/gpt-4o-mini", "http://10.0.0.7:8000/v1"),
         ("openai/gpt-4o-mini", "http://localhost.example.com/v1"),
-        ("openai/gpt-4o-mini", "http://[::1"),
         ("openai/text-embedding-3-small", None),  # has no price for what it says
     ],
 )
 def test_nobody_knows_what_others_cost(name, base_url):
     assert price_of(name, base_url=base_url) is None
-
-
-def test_the_server_says_whose_price_it_is():
-    price = price_of("openai/grok-3", base_url="https://api.x.ai/v1")
-
-    assert price == price_of("xai/grok-3")
 
 
 def test_a_listed_price_says_where_it_is_from():
@@ -219,14 +196,5 @@ def test_nothing_is_fetched(monkeypatch):
 @pytest.mark.parametrize("name", ["input", "output", "cached_input", "request"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "1", True])
 def test_a_price_is_a_number_of_dollars(name, value):
-    with pytest.raises(InputError, match=rf"`{name}` must be US dollars, a finite number"):
+    with pytest.raises(InputError, match=rf"`{name}` must be a finite number of at least 0"):
         Price(**{"input": 1.0, "output": 1.0, name: value})
-
-
-def test_the_list_still_has_the_shape_that_is_read_from_it():
-    found = genai_prices.calc_price(genai_prices.Usage(), "gemini-2.5-pro", provider_id="google")
-
-    listed = found.model_price.input_mtok
-    assert isinstance(listed, TieredPrices)
-    assert isinstance(listed.base, Decimal)
-    assert [tier.start for tier in listed.tiers] == sorted(tier.start for tier in listed.tiers)

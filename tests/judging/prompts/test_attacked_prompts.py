@@ -1,6 +1,5 @@
 """No attack changes the structure of a prompt."""
 
-import jinja2
 import msgspec
 import pytest
 from hypothesis import given
@@ -33,45 +32,6 @@ ASKS = [
     for language in LANGUAGES
     for mode, questions in (("joint", MIXED), ("single", MIXED[:1]), ("joint", PAIRWISE))
 ]
-# How six families put a conversation into text, cut down to what marks a message.
-TEMPLATES = {
-    "chatml": (
-        (
-            "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
-            "{% endfor %}<|im_start|>assistant\n"
-        ),
-        ("<|im_start|>", "<|im_end|>"),
-    ),
-    "llama_2": (
-        (
-            "<s>[INST] <<SYS>>\n{{ messages[0].content }}\n<</SYS>>\n\n{{ messages[1].content }}"
-            " [/INST]"
-        ),
-        ("<s>", "</s>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"),
-    ),
-    "llama_3": (
-        (
-            "{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n"
-            "{{ m.content }}<|eot_id|>{% endfor %}"
-        ),
-        ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
-    ),
-    "gemma": (
-        (
-            "<start_of_turn>user\n{% for m in messages %}{{ m.content }}\n\n{% endfor %}"
-            "<end_of_turn>\n<start_of_turn>model\n"
-        ),
-        ("<start_of_turn>", "<end_of_turn>"),
-    ),
-    "exaone": (
-        "{% for m in messages %}[|{{ m.role }}|]{{ m.content }}[|endofturn|]\n{% endfor %}",
-        ("[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]"),
-    ),
-    "glm": (
-        "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}",
-        ("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>"),
-    ),
-}
 
 
 def in_every_place(text):
@@ -174,22 +134,3 @@ def test_not_even_the_code_itself_forges_a_line(parts):
         assert lines == content.split("\n")
         for mark in ("BEGIN", "END"):
             assert lines.count(f"-----{mark} ITEM {NONCE}-----") == 1
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("family", sorted(TEMPLATES))
-def test_chat_templates_see_the_same_messages_whatever_the_response(family):
-    source, marks = TEMPLATES[family]
-    template = jinja2.Template(source)
-
-    def counts(item):
-        for questions, settings in ASKS:
-            system, user, _ = shown(*questions, item=item, **settings)
-            rows = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-            text = template.render(messages=rows)
-            yield {mark: text.count(mark) for mark in marks}
-
-    expected = list(counts(PLAIN))
-    assert any(expected[0].values())
-    for name in SMALL:
-        assert list(counts(attacked(PLAIN, ALL[name]))) == expected, name

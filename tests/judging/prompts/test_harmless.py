@@ -14,54 +14,15 @@ from voirdire.rubrics import Question
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
 # Special tokens of chat templates, as their models' cards and tokenizer files spell them.
 SPECIAL_TOKENS = (
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|endoftext|>",
-    "<s>",
-    "</s>",
-    "[INST]",
-    "[/INST]",
-    "<<SYS>>",
-    "<</SYS>>",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
-    "[AVAILABLE_TOOLS]",
-    "[TOOL_CALLS]",
-    "[TOOL_RESULTS]",
-    "[THINK]",
-    "<|begin_of_text|>",
-    "<|start_header_id|>",
-    "<|eot_id|>",
-    "<start_of_turn>",
-    "<end_of_turn>",
-    "<|turn>",
-    "<|user|>",
-    "<|assistant|>",
-    "<|end|>",
-    "<｜User｜>",
-    "<｜Assistant｜>",
-    "<｜end▁of▁sentence｜>",
-    "<|START_OF_TURN_TOKEN|>",
-    "<|start|>",
-    "<|channel|>",
-    "<|message|>",
-    "[gMASK]",
-    "[sMASK]",
-    "<sop>",
-    "[|system|]",
-    "[|endofturn|]",
-    "[e~[",
-    "]~b]",
-    "]~!b[",
-    "[UNUSED_TOKEN_145]",
-    "[CLS]",
-    "[SEP]",
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "<role>",
-    "<seed:bos>",
-)
+    "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>", "[INST]", "[/INST]", "<<SYS>>",
+    "<</SYS>>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[TOOL_CALLS]",
+    "[TOOL_RESULTS]", "[THINK]", "<|begin_of_text|>", "<|start_header_id|>", "<|eot_id|>",
+    "<start_of_turn>", "<end_of_turn>", "<|turn>", "<|user|>", "<|assistant|>", "<|end|>",
+    "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>", "<|START_OF_TURN_TOKEN|>",
+    "<|start|>", "<|channel|>", "<|message|>", "[gMASK]", "[sMASK]", "<sop>", "[|system|]",
+    "[|endofturn|]", "[e~[", "]~b]", "]~!b[", "[UNUSED_TOKEN_145]", "[CLS]", "[SEP]",
+    "<think>", "</think>", "<tool_call>", "<role>", "<seed:bos>",
+)  # fmt: skip
 
 
 def quoted(text):
@@ -101,16 +62,9 @@ def test_any_text_decodes_to_itself(text):
 def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_unicode():
     characters = assigned_characters()
 
-    left = set(quoted("".join(characters)))
+    left = set(map(unicodedata.category, quoted("".join(characters))))
 
-    assert {unicodedata.category(character) for character in left} & {
-        "Cc",
-        "Cf",
-        "Co",
-        "Cs",
-        "Zl",
-        "Zp",
-    } == set()
+    assert not left & {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
 
 @pytest.mark.ci
@@ -121,22 +75,15 @@ def test_normalization_brings_no_angle_bracket_back():
         assert not set(unicodedata.normalize(form, quoted(characters))) & set("<>")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "COMBINING GRAPHEME JOINER",
-        "HANGUL FILLER",
-        "HANGUL CHOSEONG FILLER",
-        "HALFWIDTH HANGUL FILLER",
-        "BRAILLE PATTERN BLANK",
-        "VARIATION SELECTOR-1",
-        "VARIATION SELECTOR-17",
-        "VARIATION SELECTOR-256",
-        "MONGOLIAN FREE VARIATION SELECTOR ONE",
-        "KHMER VOWEL INHERENT AQ",
-        "TAG LATIN SMALL LETTER A",
-    ],
-)
+SHAPELESS = (
+    "COMBINING GRAPHEME JOINER", "HANGUL FILLER", "HANGUL CHOSEONG FILLER",
+    "HALFWIDTH HANGUL FILLER", "BRAILLE PATTERN BLANK", "VARIATION SELECTOR-1",
+    "VARIATION SELECTOR-17", "VARIATION SELECTOR-256", "MONGOLIAN FREE VARIATION SELECTOR ONE",
+    "KHMER VOWEL INHERENT AQ", "TAG LATIN SMALL LETTER A",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPELESS)
 def test_characters_without_a_shape_are_written_out(name):
     character = unicodedata.lookup(name)
 

@@ -6,17 +6,21 @@ import random
 import re
 from decimal import Decimal
 
+import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from judging.given_replies import batch_of, judged
+import voirdire
+from judging.given_replies import OneForm, batch_of, judged, rubric_of
 from rubric_strategies import IDS, LANGUAGES
 from rubric_strategies import questions as questions_of_kind
 from voirdire.errors import UnsupportedError
+from voirdire.judging import LlmJudge
 from voirdire.records import Failure, Reply, TokenChoice, TokenStep
 from voirdire.rubrics import Question
 
+FORMS = ("json_schema", "json_object", "text")
 KINDS = ("boolean", "boolean", "choice", "multilabel", "scale", "text")
 
 
@@ -90,27 +94,23 @@ def test_a_whole_number_may_be_written_in_any_way():
 
 NO_OBJECT = (
     *("", "  ", "null", "[]", "true", '[{"apology": 1}]', '{"apology": 1', '{"apology": 1,}'),
-    *('{"apology": 1} .', '{"apology": 1}{"apology": 1}', 'Sure: {"apology": 1}'),
-    'Here it is:\n```json\n{"apology": 1}\n```',
-    *('\ufeff{"apology": 1}', '\u00a0{"apology": 1}'),
-    *("{'apology': 1}", '{"apology": NaN}', '{"apology": Infinity}', '{"apology": -Infinity}'),
-    *('{"apology": 0x1}', '{"apology": 01}', '{"apology": .5}', '{"apology": True}'),
+    *('{"apology": 1}{"apology": 1}', '{"apology": 1} or {"apology": 0.6}', "0.5", "no object"),
+    *("{'apology': 1}", '{"apology": NaN}', '{"apology": [NaN]}', '{"apology": -Infinity}'),
+    *('{"apology": 0x1}', '{"apology": 01}', '{"apology": .5}', '{"apology": True}', "{", "} {"),
     *('{"apology" 1}', '{,"apology":1}', '{"apology":1}}', '{"apology":[}', '{"apology": 1.}'),
-    '{"apology": 1 /* sure */}',
-    '{"apology": [' + "9" * 5_000 + "]}",
-    '{"apology": ' + "[" * 100_000,
-    '{"apology": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    # an object around what is no answer, in a fence that is not closed, or of other code
+    *('{"apology": 1 /* sure */}', '{"apology": 1, "\\ud800": 1}', 'See {x}: {"apology": 0.5}'),
+    *('{"apology": ' + "[" * 100_000, '{"apology": ' + "[" * 100_000 + "]" * 100_000 + "}"),
+    *('A list: [ {"apology": 0.5} , 2]', '[0, {"apology": 0.5}]', 'Sure: {"apology": 0.5, }'),
     '```json\n{"apology": 0.5}\n```\n```json\n{"apology": 0.6}\n```',
-    *('```json\n{"apology": 0.5}', '```python\n{"apology": 0.5}\n```'),
-    '```json\n{"apology": 0.5} and more\n```',
+    # thoughts elsewhere than before it
+    *('{"apology": 0.5} <think>But then', 'Well, <think>{"apology": 0.5}'),
+    *('So: <think>x</think>{"apology": 0.5}', '{"apology": 0.5}<think>x</think>'),
 )
 NO_ANSWER = {
     "{}": "answer 'apology'",
     '{"Apology": 1}': "answer only what was asked, not 'Apology'",
     '{"apology ": 1}': "answer only what was asked, not 'apology '",
     '{"apology": 1, "more": {"apology": 0}}': "answer only what was asked, not 'more'",
-    '{"apology": 1, "\\ud800": 1}': "answer only what was asked",
     '{"apology": 1, "apology": 1}': "answer 'apology' once",
     '{"apology": 1, "\\u0061pology": 0}': "answer 'apology' once",
     '{"apology": true}': "answer 'apology' with a number from 0 to 1, not true",
@@ -118,7 +118,6 @@ NO_ANSWER = {
     '{"apology": null}': "with a number from 0 to 1, not null",
     '{"apology": [0.5]}': "with a number from 0 to 1, not [0.5]",
     '{"apology": {"p": 0.5, "p": 0.5}}': "with a number from 0 to 1",
-    '{"apology": [NaN]}': "with a number from 0 to 1",
     '{"apology": 1.0000001}': "with a number from 0 to 1, not 1.0000001",
     '{"apology": -1e-9}': "with a number from 0 to 1",
     '{"apology": 1e999}': "with a number from 0 to 1",
@@ -128,9 +127,9 @@ NO_ANSWER = {
 }
 
 
-@pytest.mark.parametrize("form", ["json_schema", "json_object"])
+@pytest.mark.parametrize("form", FORMS)
 def test_what_is_no_stated_answer(form):
-    no_object = dict.fromkeys(NO_OBJECT, "must be one JSON object and nothing else, got")
+    no_object = dict.fromkeys(NO_OBJECT, "must hold one JSON object and no other braces, got")
 
     assert misread(no_object | NO_ANSWER, APOLOGY, form=form) == {}
 
@@ -147,7 +146,6 @@ def test_only_true_and_false_answer_a_boolean_question():
     ("asked", "rule", "written"),
     [
         (TONE, "one of 'warm', '冷', 'q', not ", ['"Warm"', '"warm "', '["warm"]', "null"]),
-        (TONE, "one of 'warm', '冷', 'q'", ['"\\ud83d"']),
         (
             TOPICS,
             "a list of any of 'law', 'health', 'a]b', none of them twice",
@@ -158,7 +156,7 @@ def test_only_true_and_false_answer_a_boolean_question():
         ),
         (WHOLE, "a whole number from 1 to 5, not ", ["3.5", "6", "0", '"3"', "true"]),
         (REAL, "a number from -1 to 0.5", ["0.51", "-1.01"]),
-        (WHY, "a text", ["1", "null", '"\\udc00"']),
+        (WHY, "a text", ["1", "null"]),
         (BETTER, "one of 'A', 'B', 'tie'", ['"a"', '"Tie"']),
     ],
 )
@@ -168,8 +166,9 @@ def test_what_is_no_answer_of_its_kind(asked, rule, written):
     assert misread(texts, asked) == {}
 
 
-def test_a_raw_line_end_in_a_text_is_no_json():
-    assert misread({'{"why": "a\nb"}': "one JSON object"}, WHY) == {}
+@pytest.mark.parametrize("text", ["a\nb", r"\udc00"])
+def test_a_raw_line_end_or_half_a_character_in_a_text_is_no_json(text):
+    assert misread({f'{{"why": "{text}"}}': "one JSON object"}, WHY) == {}
 
 
 def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins_and_ends():
@@ -179,15 +178,15 @@ def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins_and_end
 
     shown = "I cannot \\x1b[31m judge⏎" + "x" * 55 + "…"
     assert failure.reason == (
-        "refusal by the judge: `reply` (asked for as json_object) must be one JSON object and "
-        f"nothing else, got {shown!r}, which ends with {'…⏎' + 'y' * 75 + 'end'!r}."
+        "refusal by the judge: `reply` (asked for as json_object) must hold one JSON object and no "
+        f"other braces, got {shown!r}, which ends with {'…⏎' + 'y' * 75 + 'end'!r}."
     )
 
 
 def test_the_error_shows_a_reply_of_two_lines_whole():
     (failure,) = values(["x" * 160], APOLOGY)
 
-    assert failure.reason.endswith(f"nothing else, got '{'x' * 160}'.")
+    assert failure.reason.endswith(f"braces, got '{'x' * 160}'.")
 
 
 def test_a_reply_that_was_cut_off_is_said_to_be():
@@ -203,49 +202,51 @@ def test_a_reply_that_was_cut_off_is_said_to_be():
     assert read == 0.5
 
 
-# What a model thinks before it answers, whatever the form of the reply.
+# What may stand around the object.
 
-THOUGHTS = (
-    "<think></think>",
-    '<think>\nIt says {"apology": 1}? No.\n</think>\n\n',
-    '\n \u00a0<think> It may think of <think> and ]}" too.</think>',
-    "<think>" + "hm " * 30_000 + "</think>",
+AROUND = (
+    *(("<think></think>", ""), ("[THINK]x[/THINK]", "</s>"), ("◁think▷ {x} ◁/think▷\n", "\n")),
+    ('\n \u00a0<think> It may think of <think> and {"apology": 1}.</think>', "<|im_end|>\n"),
+    ("<think>" + "hm " * 30_000 + "</think>", ""),
+    ('It says {"apology": 0}, hm.</think>\n', ""),  # the template began to think
+    ('{"apology": 0}? No.</think>', ""),
+    ("<|channel|>analysis<|message|>{}<|end|><|channel|>final <|constrain|>json<|message|>", ""),
+    ("<|START_THINKING|>x<|END_THINKING|><|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    ("Here is my thought process: {no}. Here is my response: ", ""),
+    *(("```json\n", "\n```"), ("So:\n```\n", "```\nDone."), ("Sure! ", " I hope that helps.")),
+    *(("\ufeff", ""), (" \r\n", " "), ("<think>x</think>So: ```json\n", "```")),
 )
 
 
-@pytest.mark.parametrize("form", ["json_schema", "json_object", "text"])
-def test_thoughts_before_the_object_are_passed_over_in_every_form(form):
-    odd = '{"apology": 0.5, "tone": "odd"}'  # the slow way of reading
-    texts = [thoughts + '{"apology": 0.5}' for thoughts in THOUGHTS]
-    fenced = [thoughts + '```json\n{"apology": 0.5}\n```' for thoughts in THOUGHTS]
+@pytest.mark.parametrize("form", FORMS)
+def test_an_object_is_found_behind_thoughts_and_in_prose_in_every_form(form):
+    plain = [f'{before}{{"apology": 0.5}}{behind}' for before, behind in AROUND]
+    # one answer of two is wrong: the slow way of reading
+    odd = [f'{before}{{"apology": 0.5, "tone": "odd"}}{behind}' for before, behind in AROUND]
 
-    assert values([*texts, *fenced], APOLOGY, form=form) == [0.5] * 2 * len(THOUGHTS)
-    for found in judged([thoughts + odd for thoughts in THOUGHTS], APOLOGY, TONE, form=form):
+    assert values(plain, APOLOGY, form=form) == [0.5] * len(AROUND)
+    for found in judged(odd, APOLOGY, TONE, form=form):
         assert found["apology"] == 0.5
         assert isinstance(found["tone"], Failure)
 
 
-@pytest.mark.parametrize("form", ["json_schema", "text"])
-def test_tokens_behind_thoughts_are_found_in_their_place(form):
+def test_thoughts_that_never_end_hold_no_answer():
+    texts = ('<think>{"apology": 0.5}', '[THINK]x[/THINK]<think>{"apology": 0.5}')
+
+    assert misread(dict.fromkeys(texts, "behind its thoughts, which never end"), APOLOGY) == {}
+
+
+def test_tokens_are_found_behind_thoughts_and_in_prose():
     thoughts = ('<think>{"apology":', ("true", 0.9), "}</think>", "\n\n")
     at_once = reply_of(spelled(*thoughts, '{"apology":', ("false", 0.3), "}"))
     slowly = reply_of(spelled(*thoughts, '{"\\u0061pology":', ("false", 0.3), "}"))
     fenced = reply_of(spelled(*thoughts, '```json\n{"apology":', ("false", 0.3), "}\n```"))
+    steps = spelled('So: {"apology":', ("false", 0.3), "}")
+    left = Reply(text='So: {"apology":false}<|im_end|>', steps=steps)  # no step for the last token
 
-    found = values([at_once, slowly, fenced], APOLOGY, form=form, probability="logprob")
+    found = values([at_once, slowly, fenced, left], APOLOGY, probability="logprob")
 
-    assert found == pytest.approx([0.3] * 3)
-
-
-@pytest.mark.parametrize("form", ["json_schema", "json_object"])
-def test_thoughts_without_an_end_and_thoughts_elsewhere_are_not_read(form):
-    texts = (
-        *('<think>{"apology": 0.5}', '<think>x</think><think>{"apology": 0.5}'),
-        *('So: <think>x</think>{"apology": 0.5}', '{"apology": 0.5}<think>x</think>'),
-        *('x</think>{"apology": 0.5}', '<think>x</think>So: {"apology": 0.5}'),
-    )
-
-    assert misread(dict.fromkeys(texts, "and nothing else"), APOLOGY, form=form) == {}
+    assert found == pytest.approx([0.3] * 4)
 
 
 def test_a_refusal_behind_thoughts_is_one():
@@ -254,53 +255,8 @@ def test_a_refusal_behind_thoughts_is_one():
     assert failure.reason.startswith("refusal by the judge: ")
 
 
-# Prose around the object, which is for models that cannot be held to a form.
-
-IN_PROSE = (
-    ' \n{"apology": 0.5}\n ',
-    'So:\n```json\n{"apology": 0.5}\n```\n',
-    'Sure! {"apology": 0.5} I hope that helps.',
-    '```\n{"apology": 0.5}\n```\nDone.',
-    '<think>{"apology": 1}? No.</think>\n\n{"\\u0061pology": 0.5}',
-    '\n<think>{{{ ]</think> So: ```json\n{"apology": 0.5}```',
-    'It says {"apology": 0}, hm.</think>\n{"apology": 0.5}',  # some servers swallow the first tag
-    '<think></think>{"apology": 0.5}',
-)
-NOT_ONE = (
-    *("0.5", "", "no object", "{", "}", "} {", '{"apology": 0.5}}', 'Sure: {"apology": 0.5'),
-    '{"apology": 0.5} or {"apology": 0.6}',
-    *('See {x}: {"apology": 0.5}', 'Sure: {"apology": 0.5, }'),
-    '```json\n{"apology": 0}\n```\n```json\n{"apology": 0.5}\n```',
-    '<think>{"apology": 0.5}',  # still thinking
-    *('{"apology": 0.5} <think>But then', 'Well, <think>{"apology": 0.5}'),
-    '<think>x</think><think>{"apology": 0.5}',
-    *('[{"apology": 0.5}]', 'A list: [ {"apology": 0.5} , 2]', '[0, {"apology": 0.5}]'),
-    '{"apology": 0} </think> {"apology": 0.5}',
-)
-
-
-def test_prose_around_the_one_object_is_for_plain_text_only():
-    assert values(IN_PROSE, APOLOGY, form="text") == [0.5] * len(IN_PROSE)
-    in_words = [text for text in IN_PROSE[1:] if not re.match(r"<think>.*</think>\s*{", text)]
-    assert len(in_words) == 5
-    assert misread(dict.fromkeys(in_words, "and nothing else"), APOLOGY) == {}
-
-
-def test_a_code_fence_around_the_whole_reply_is_read_in_every_form():
-    texts = ['\n```json\n{"apology": 0.5}\n```\n', '```\r\n{"apology": 0.5}```']
-
-    for form in ("json_schema", "json_object", "text"):
-        assert values(texts, APOLOGY, form=form) == [0.5, 0.5]
-
-
-def test_prose_without_exactly_one_object_is_not_read():
-    words = "one JSON object and no other braces"
-
-    assert misread(dict.fromkeys(NOT_ONE, words), APOLOGY, form="text") == {}
-
-
 def test_a_tag_inside_of_a_text_does_not_cut_it():
-    why = "it says </think> and <think>"
+    why = "it says </think> and. <think> </s>"
 
     assert values([json.dumps({"why": why})], WHY, form="text") == [why]
 
@@ -313,12 +269,6 @@ def test_an_object_in_prose_that_was_cut_off_is_not_read():
     assert "cut off" in failure.reason
 
 
-def test_an_object_in_prose_is_held_to_the_same_rules():
-    twice = {'So: {"apology": 0.5, "apology": 0.5}': "answer 'apology' once"}
-
-    assert misread(twice, APOLOGY, form="text") == {}
-
-
 @given(seed=st.integers(0, 2**32))
 def test_what_is_found_in_prose_is_never_one_of_two(seed):
     rng = random.Random(seed)
@@ -326,7 +276,7 @@ def test_what_is_found_in_prose_is_never_one_of_two(seed):
     cases = [["".join(rng.choices(parts, k=rng.randrange(8))) for _ in range(3)] for _ in range(40)]
     texts = [before + json.dumps({"why": why}) + behind for before, why, behind in cases]
 
-    for (before, why, behind), answer in zip(cases, values(texts, WHY, form="text"), strict=True):
+    for (before, why, behind), answer in zip(cases, values(texts, WHY), strict=True):
         if not isinstance(answer, Failure):
             # Nothing but what was thought before it has braces or goes on thinking.
             outside = before.rpartition("</think>")[2] + behind
@@ -374,12 +324,37 @@ def test_other_kinds_beside_log_probabilities_are_taken_as_written(tail):
     assert batch.details.labels == {"tone": ("冷",), "score": (3.0,)}
 
 
-def test_log_probabilities_are_found_in_prose_and_behind_escapes():
-    steps = spelled('<think>{"apology": true}</think>', '{"\\u0061pology":', ("false", 0.3), "} .")
+@pytest.mark.parametrize(("p", "is_read"), [(0.11, True), (0.09, False), (1e-6, False)])
+def test_log_probabilities_that_say_the_opposite_of_the_reply_are_a_failure(p, is_read):
+    texts = ['{"apology":', ("true", p), ', "again": ', ("false", 1 - p), ', "third":']
+    reply = reply_of(spelled(*texts, ("true", 0.6), "}"))
 
-    found = values([reply_of(steps)], APOLOGY, form="text", probability="logprob")
+    (found,) = judged([reply], APOLOGY, question("again"), question("third"), probability="logprob")
 
-    assert found == pytest.approx([0.3])
+    assert found["third"] == pytest.approx(0.6)
+    if is_read:
+        assert [found["apology"], found["again"]] == pytest.approx([p, 1 - p])
+    else:
+        words = "have log-probabilities that agree with the value of 'apology', not say the opp"
+        assert words in found["apology"].reason
+        assert isinstance(found["again"], Failure)
+
+
+def test_answers_of_little_mass_are_kept_and_counted_in_one_caution():
+    top = (TokenChoice("true", math.log(0.03)), TokenChoice("false", math.log(0.01)))
+    steps = (TokenStep('{"apology":', 0.0), TokenStep("true", top[0].logprob, top))
+    reply = reply_of((*steps, TokenStep("}", 0.0)))
+    judge = LlmJudge(model=OneForm(lambda request: reply))
+    rows = [{"response": "a"}, {"response": "b"}]
+
+    found = voirdire.judge(rows, judge=judge, rubric=rubric_of(APOLOGY), store=False)
+
+    assert found.probabilities == pytest.approx(np.full((2, 1), 0.75))
+    assert found.details.missing_mass == pytest.approx(np.full((2, 1), 0.96))
+    assert found.notes[-1].endswith(
+        "neither true nor false, at most 96.0% (apology); less than a tenth is on true and false "
+        "together for 2 of the answers"
+    )
 
 
 def test_words_inside_of_texts_are_no_values():
@@ -525,143 +500,15 @@ def test_any_answers_written_in_any_way_come_back(drawn, seed):
                 assert type(found[row.id]) is type(answers[row.id])
 
 
-def plain_reading(text, asked, probability):
-    """Read a reply slowly, by the rules alone; None where it or an answer breaks one."""
-    try:
-        pairs = json.loads(text, object_pairs_hook=Pairs, parse_constant=NoNumber)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(pairs, Pairs):
-        return None
-    found = dict(pairs)
-    if len(found) != len(pairs) or not set(found) <= {row.id for row in asked}:
-        return None
-    if any(isinstance(value, NoNumber) for value in found.values()):
-        return None
-    return {row.id: plain_answer(found.get(row.id), row, probability) for row in asked}
-
-
-class Pairs(list):
-    """Members of an object, in order, repeats included."""
-
-
-class NoNumber:
-    """NaN and the infinities: no JSON; inside of a list they are a wrong answer and no more."""
-
-    def __init__(self, word):
-        self.word = word
-
-
-def plain_answer(value, row, probability):
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if row.kind == "boolean" and probability == "stated":
-        return float(value) if is_number and 0 <= value <= 1 else None
-    if row.kind == "boolean":
-        return float(value) if isinstance(value, bool) else None
-    if row.kind == "scale":
-        is_point = is_number and row.minimum <= value <= row.maximum
-        return float(value) if is_point and (not is_whole(row) or value == int(value)) else None
-    if row.kind == "multilabel":
-        if type(value) is not list or not all(
-            isinstance(x, str) and x in row.labels for x in value
-        ):
-            return None
-        return tuple(x for x in row.labels if x in value) if len(set(value)) == len(value) else None
-    if not isinstance(value, str) or re.search("[\ud800-\udfff]", value):
-        return None
-    return value if row.kind == "text" or value in row.labels else None
-
-
 SPLINTERS = (
-    *(
-        "{",
-        "}",
-        "[",
-        "]",
-        ",",
-        ":",
-        '"',
-        "\\",
-        "true",
-        "false",
-        "null",
-        "NaN",
-        "Infinity",
-        "1",
-        "-",
-    ),
-    *(
-        "0",
-        ".",
-        "e9",
-        "2",
-        "1.0",
-        " ",
-        "\n",
-        "\x00",
-        "\ufeff",
-        "\\u0061",
-        "\\ud800",
-        "A",
-        '""',
-        "é",
-    ),
+    *'{}[],:"\\1-0.2 \nAé\x00\ufeff',
+    *("true", "false", "null", "NaN", "Infinity", "e9", "1.0", "\\u0061", "\\ud800", '""'),
 )
-
-
-def spoil(text, values, rng):
-    """Change a reply in a few places, or not at all."""
-    for _ in range(rng.choice([0, 0, 1, 2, 3])):
-        place, width = rng.randrange(len(text) + 1), rng.choice([0, 0, 1, 1, 2, 5])
-        text = text[:place] + rng.choice([*SPLINTERS, ""]) + text[place + width :]
-    if not rng.randrange(4):
-        key = rng.choice(list(values))
-        extra = write(key, rng) + ":" + write(rng.choice(list(values.values())), rng)
-        text = text.replace("{", "{" + extra + ",", 1)
-    return text
-
-
-def check_against_plain_reading(drawn, seed):
-    asked, probability, said, _ = drawn
-    probability = "vote" if probability == "logprob" else probability
-    rng = random.Random(seed)
-    texts = []
-    for _ in range(20):
-        changed = dict(said)
-        if not rng.randrange(3):
-            changed[rng.choice(list(said))] = rng.choice([2, 1.0, True, "A", ["A", "A"], None])
-        texts.append(spoil(write_object(changed, rng), changed, rng))
-
-    for text, found in zip(texts, judged(texts, *asked, probability=probability), strict=True):
-        expected = plain_reading(text, asked, probability)
-        if expected is None:
-            assert all(isinstance(answer, Failure) for answer in found.values()), text
-        else:
-            for name, value in expected.items():
-                if value is None:
-                    assert isinstance(found[name], Failure), text
-                else:
-                    assert (found[name], type(found[name])) == (value, type(value)), text
-
-
-@pytest.mark.ci
-@given(drawn=filled(), seed=st.integers(0, 2**32))
-def test_what_is_read_and_what_is_refused_follows_from_the_rules(drawn, seed):
-    check_against_plain_reading(drawn, seed)
-
-
-@pytest.mark.slow
-@settings(max_examples=500)
-@given(drawn=filled(), seed=st.integers(0, 2**32))
-def test_what_is_read_and_what_is_refused_follows_from_the_rules_many_times(drawn, seed):
-    check_against_plain_reading(drawn, seed)
 
 
 ANY_TEXT = (
     st.text(st.characters(), max_size=60)
-    | st.lists(st.sampled_from([*SPLINTERS, '{"apology":', "<think>", "</think>", "```json"])).map(
-        "".join
-    )
+    | st.lists(st.sampled_from([*SPLINTERS, '{"apology":', "<think>", "</think>"])).map("".join)
     | st.binary(max_size=60).map(lambda data: data.decode("utf-8", "surrogateescape"))
 )
 

@@ -14,7 +14,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from voirdire.judging.asking import Answer, Ask
     from voirdire.rubrics import Question
@@ -61,18 +61,59 @@ class AnswerForm:
 def make_answer_form(question: Question, *, ask: Ask) -> AnswerForm:
     """Make the form of the answer to a question."""
     match question.kind:
+        case "boolean" if ask.probability == "stated":
+            return AnswerForm(
+                schema={"type": "number", "minimum": 0, "maximum": 1},
+                n_tokens=_NUMBER_TOKENS,
+                json_type=Annotated[float, Meta(ge=0, le=1)],
+                rule="a number from 0 to 1",
+            )
         case "boolean":
-            return _STATED if ask.probability == "stated" else _TRUE_OR_FALSE
-        case "choice":
-            return _choice_form(tuple(question.labels))
+            schema, rule = {"type": "boolean"}, "true or false"
+            return AnswerForm(
+                schema=schema, n_tokens=_WORD_TOKENS, json_type=bool, rule=rule, finish=float
+            )
+        case "choice" | "pairwise":
+            labels = list(_OTHER_SIDE if question.kind == "pairwise" else question.labels)
+            return AnswerForm(
+                schema={"type": "string", "enum": labels},
+                n_tokens=max([_WORD_TOKENS, *map(bound_name_tokens, labels)]),
+                json_type=Literal[tuple(labels)],
+                rule=f"one of {_list_labels(labels)}",
+                finish=_OTHER_SIDE.get if question.kind == "pairwise" and ask.swapped else None,
+                n_strings=1,
+            )
         case "multilabel":
-            return _set_form(tuple(question.labels))
+            labels = list(question.labels)
+            return AnswerForm(
+                schema={"type": "array", "items": {"type": "string", "enum": labels}},
+                n_tokens=sum(4 + bound_name_tokens(label) for label in labels),
+                json_type=list[Literal[tuple(labels)]],  # type: ignore[misc]  # made at run time
+                rule=f"a list of any of {_list_labels(labels)}, none of them twice",
+                # in the order of the rubric, so that equal sets compare equal
+                finish=lambda said: (
+                    tuple(label for label in labels if label in said)
+                    if len(set(said)) == len(said)
+                    else None
+                ),
+                n_strings=None,
+            )
         case "scale":
-            return _number_form(question)
-        case "pairwise":
-            return _choice_form(tuple(_OTHER_SIDE), finish=_OTHER_SIDE.get if ask.swapped else None)
+            low, high = get_scale_ends(question)
+            whole = is_whole(question)
+            kind, least, most = ("integer", int(low), int(high)) if whole else ("number", low, high)
+            return AnswerForm(
+                schema={"type": kind, "minimum": least, "maximum": most},
+                n_tokens=_NUMBER_TOKENS,
+                json_type=Annotated[float, Meta(ge=low, le=high)],
+                rule=f"a {'whole ' if whole else ''}number from {low:g} to {high:g}",
+                finish=(lambda number: number if number.is_integer() else None) if whole else None,
+            )
         case "text":
-            return _TEXT
+            schema = {"type": "string"}
+            return AnswerForm(
+                schema=schema, n_tokens=_TEXT_TOKENS, json_type=str, rule="a text", n_strings=1
+            )
 
 
 def is_whole(question: Question) -> bool:
@@ -81,9 +122,8 @@ def is_whole(question: Question) -> bool:
     They are where its ends and levels are whole, and where it has levels or few points.
     """
     low, high = get_scale_ends(question)
-    if not all(float(number).is_integer() for number in (low, high, *question.levels)):
-        return False
-    return bool(question.levels) or high - low <= _WIDEST_WITHOUT_LEVELS
+    are_whole = all(float(number).is_integer() for number in (low, high, *question.levels))
+    return are_whole and (bool(question.levels) or high - low <= _WIDEST_WITHOUT_LEVELS)
 
 
 def get_scale_ends(question: Question) -> tuple[float, float]:
@@ -99,76 +139,5 @@ def bound_name_tokens(name: str) -> int:
     return len(name.encode("utf-8", "replace")) // 2 + 2
 
 
-_STATED = AnswerForm(
-    schema={"type": "number", "minimum": 0, "maximum": 1},
-    n_tokens=_NUMBER_TOKENS,
-    json_type=Annotated[float, Meta(ge=0, le=1)],
-    rule="a number from 0 to 1",
-)
-_TRUE_OR_FALSE = AnswerForm(
-    schema={"type": "boolean"},
-    n_tokens=_WORD_TOKENS,
-    json_type=bool,
-    rule="true or false",
-    finish=float,
-)
-_TEXT = AnswerForm(
-    schema={"type": "string"}, n_tokens=_TEXT_TOKENS, json_type=str, rule="a text", n_strings=1
-)
-
-
-def _choice_form(
-    labels: Sequence[str], *, finish: Callable[[Any], Answer | None] | None = None
-) -> AnswerForm:
-    return AnswerForm(
-        schema={"type": "string", "enum": list(labels)},
-        n_tokens=max([_WORD_TOKENS, *map(bound_name_tokens, labels)]),
-        json_type=_literal(labels),
-        rule=f"one of {_list_labels(labels)}",
-        finish=finish,
-        n_strings=1,
-    )
-
-
-def _set_form(labels: Sequence[str]) -> AnswerForm:
-    def in_order(found: list[str]) -> tuple[str, ...] | None:
-        """Sort a set of labels as in the rubric, so that equal sets compare equal."""
-        chosen = set(found)
-        if len(chosen) != len(found):
-            return None
-        return tuple(label for label in labels if label in chosen)
-
-    return AnswerForm(
-        schema={"type": "array", "items": {"type": "string", "enum": list(labels)}},
-        n_tokens=sum(4 + bound_name_tokens(label) for label in labels),
-        json_type=list[_literal(labels)],  # type: ignore[misc] # a type made at run time
-        rule=f"a list of any of {_list_labels(labels)}, none of them twice",
-        finish=in_order,
-        n_strings=None,
-    )
-
-
-def _number_form(question: Question) -> AnswerForm:
-    low, high = get_scale_ends(question)
-    whole = is_whole(question)
-    kind, least, most = ("integer", int(low), int(high)) if whole else ("number", low, high)
-    return AnswerForm(
-        schema={"type": kind, "minimum": least, "maximum": most},
-        n_tokens=_NUMBER_TOKENS,
-        json_type=Annotated[float, Meta(ge=low, le=high)],
-        rule=f"a {'whole ' if whole else ''}number from {low:g} to {high:g}",
-        finish=_as_whole if whole else None,
-    )
-
-
-def _as_whole(number: float) -> float | None:
-    return number if number.is_integer() else None
-
-
-def _literal(labels: Sequence[str]) -> Any:
-    literal: Any = Literal
-    return literal[tuple(labels)]
-
-
-def _list_labels(labels: Sequence[str]) -> str:
-    return shorten(", ".join(repr(label) for label in labels))
+def _list_labels(labels: Iterable[str]) -> str:
+    return shorten(", ".join(map(repr, labels)))

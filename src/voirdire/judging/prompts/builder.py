@@ -1,12 +1,18 @@
-"""Builds a request to a model from questions and an item."""
+"""Builds a request to a model from questions and an item.
+
+The words are in ``data/prompts.yaml``, in English and in Chinese, each written on its own.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from voirdire._messages import shorten
+from voirdire.documents import document_from_text
 from voirdire.errors import InputError
 from voirdire.judging.prompts.answer_form import (
     bound_name_tokens,
@@ -20,26 +26,29 @@ from voirdire.judging.prompts.fence import (
     quote_trusted,
     quote_untrusted,
 )
-from voirdire.judging.prompts.wording import WORDING, pick_language
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from voirdire._types import ReplyForm
+    from voirdire._types import Language, ReplyForm
     from voirdire.judging.asking import Ask
-    from voirdire.judging.prompts.wording import Wording
     from voirdire.records import Item
     from voirdire.rubrics import Question
 
-__all__ = ["PromptBuilder"]
+__all__ = ["PROMPT_VERSION", "PromptBuilder", "pick_language", "read_words"]
+
+PROMPT_VERSION = "1"
+"""Version of the wording of all prompts; increase it with every change."""
 
 _MANY = 8
 """From this many questions of one kind on, the placeholder of their values is written once."""
 
 _TOKENS_PER_KEY = 8  # quotes, colon, comma, and white space of a reply with line breaks
 _TOKENS_PER_REPLY = 16
+
+T = TypeVar("T")
 
 
 class PromptBuilder:
@@ -59,34 +68,30 @@ class PromptBuilder:
     ----------
     ask : Ask
         As given.
-
-    Raises
-    ------
-    InputError
-        If there is no question, if an id repeats, or if pairwise and other questions are mixed.
     """
 
     def __init__(self, ask: Ask) -> None:
-        _check(ask.questions)
-        words = WORDING[ask.language]
+        words = read_words(ask.language)
         forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
         self.ask = ask
         self._is_pair = ask.questions[0].kind == "pairwise"
-        self._schema = msgspec.json.encode(
-            {
-                "type": "object",
-                "properties": {name: form.schema for name, form in forms.items()},
-                "required": list(forms),
-                "additionalProperties": False,
-            }
-        )
-        self._max_tokens = _TOKENS_PER_REPLY + sum(
-            _TOKENS_PER_KEY + bound_name_tokens(name) + form.n_tokens
-            for name, form in forms.items()
-        )
-        self._system = Message(role="system", content=_system_text(ask, words))
-        self._opening = f"{words.opening}\n"
-        self._closing = f"\n{_closing_text(ask, words)}"
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {name: form.schema for name, form in forms.items()},
+            "required": list(forms),
+            "additionalProperties": False,
+        }
+        self._schema = msgspec.json.encode(schema)
+        n_tokens = [bound_name_tokens(name) + form.n_tokens for name, form in forms.items()]
+        self._max_tokens = _TOKENS_PER_REPLY + _TOKENS_PER_KEY * len(forms) + sum(n_tokens)
+        parts = [_questions_text(ask, words), _reply_text(ask, words)]
+        if ask.mode == "joint":
+            before, behind = [_rules_text(ask, words), *parts], [words["closing"]]
+        else:
+            before, behind = [_rules_text(ask, words)], [words["closing_single"], *parts]
+        self._system = Message(role="system", content="\n\n".join(before))
+        self._opening = f"{words['opening']}\n"
+        self._closing = "\n" + "\n\n".join(behind)
 
     def request(
         self,
@@ -121,9 +126,19 @@ class PromptBuilder:
         InputError
             If the question is pairwise and the item has no second response.
         """
-        images = tuple(image for message in item.prompt for image in message.images)
-        shown = fence_item(item.prompt, self._responses(item), nonce=nonce)
+        responses = {"response": item.response}
+        if self._is_pair:
+            if item.other is None:
+                msg = (
+                    "`item` must have a second response for a pairwise question, got item "
+                    f"{shorten(item.id, width=40)!r} with one. Give it `other`."
+                )
+                raise InputError(msg)
+            sides = (item.other, item.response) if self.ask.swapped else (item.response, item.other)
+            responses = {"response_a": sides[0], "response_b": sides[1]}
+        shown = fence_item(item.prompt, responses, nonce=nonce)
         content = f"{self._opening}{shown}{self._closing}"
+        images = tuple(image for message in item.prompt for image in message.images)
         return ChatRequest(
             messages=(self._system, Message(role="user", content=content, images=images)),
             form=form,
@@ -134,141 +149,96 @@ class PromptBuilder:
             seed=seed,
         )
 
-    def _responses(self, item: Item) -> dict[str, str]:
-        if not self._is_pair:
-            return {"response": item.response}
-        if item.other is None:
-            msg = (
-                "`item` must have a second response for a pairwise question, got item "
-                f"{shorten(item.id, width=40)!r} with one. Give it `other`."
-            )
-            raise InputError(msg)
-        if self.ask.swapped:
-            return {"response_a": item.other, "response_b": item.response}
-        return {"response_a": item.response, "response_b": item.other}
+
+@cache
+def read_words(language: Language) -> dict[str, Any]:
+    """Return the words of prompts in a language; ``{…}`` in them is filled in."""
+    text = (files("voirdire") / "data" / "prompts.yaml").read_text(encoding="utf-8")
+    words: dict[str, Any] = document_from_text(text, source="prompts.yaml", what="words").value
+    return words[language]  # type: ignore[no-any-return]
 
 
-def _check(questions: Sequence[Question]) -> None:
-    ids = [row.id for row in questions]
-    again = next((name for name in ids if ids.count(name) > 1), None)
-    if again is not None:
-        msg = f"`rubric` must name each question once, got {shorten(again)!r} again. Take one out."
-        raise InputError(msg)
-    n_pairwise = sum(row.kind == "pairwise" for row in questions)
-    if not questions or n_pairwise not in (0, len(questions)):
-        msg = (
-            "`rubric` must have questions, and pairwise ones alone, as they show two responses, "
-            f"got {len(questions)} with {n_pairwise} pairwise. Ask the others separately."
-        )
-        raise InputError(msg)
+def pick_language(texts: Mapping[Language, T], language: Language) -> T | None:
+    """Return the text in a language, or else in the other one."""
+    return texts.get(language) or next(iter(texts.values()), None)
 
 
-def _system_text(ask: Ask, words: Wording) -> str:
-    """Make the text before the item, which is the same for all items."""
-    is_joint, is_pair = ask.mode == "joint", ask.questions[0].kind == "pairwise"
-    if is_pair:
-        role = words.role_pair_joint if is_joint else words.role_pair_single
-    else:
-        role = words.role_joint if is_joint else words.role_single
-    item = [
-        f"{words.item_heading}\n",
-        words.place_joint if is_joint else words.place_single,
-        words.conversation,
-        words.responses if is_pair else words.response,
-        "",
-        words.is_data,
-        words.escapes,
-    ]
-    rules = [f"{words.rules_heading}\n", *words.rules, *(words.rules_pair if is_pair else ())]
-    if is_joint:
-        rules.append(words.rule_joint)
-    sections = [role, "\n".join(item), "\n".join(rules)]
-    if is_joint:
-        sections += [_questions_text(ask, words), _reply_text(ask, words)]
-    return "\n\n".join(sections)
-
-
-def _closing_text(ask: Ask, words: Wording) -> str:
-    """Make the text after the item."""
+def _rules_text(ask: Ask, words: Mapping[str, Any]) -> str:
+    """Say who the model is, what the item is, and how to answer."""
+    is_pair = ask.questions[0].kind == "pairwise"
+    responses = words["responses" if is_pair else "response"]
+    item = [words["item_heading"], "", words[f"place_{ask.mode}"], words["conversation"], responses]
+    item += ["", words["is_data"], words["escapes"]]
+    rules = [words["rules_heading"], "", *words["rules"], *(words["rules_pair"] if is_pair else ())]
     if ask.mode == "joint":
-        return words.closing
-    return "\n\n".join([words.closing_single, _questions_text(ask, words), _reply_text(ask, words)])
+        rules.append(words["rule_joint"])
+    role = words[f"role_{'pair_' if is_pair else ''}{ask.mode}"]
+    return "\n\n".join([role, "\n".join(item), "\n".join(rules)])
 
 
-def _questions_text(ask: Ask, words: Wording) -> str:
-    is_single = ask.mode == "single"
-    parts = [words.question_heading if is_single else words.questions_heading]
-    if introduction := _introduction(ask, words):
-        parts.append(introduction)
+def _questions_text(ask: Ask, words: Mapping[str, Any]) -> str:
+    is_joint = ask.mode == "joint"
+    kinds = {row.kind for row in ask.questions}
+    sentences = [words["introduction"]] if is_joint else []
+    if "boolean" in kinds:
+        sentences.append(words["if_boolean"])
+    if any(row.yes_examples or row.no_examples for row in ask.questions):
+        sentences.append(words["if_examples"])
+    if "pairwise" in kinds:
+        sentences.append(words["if_pair"])
+    parts = [words["questions_heading" if is_joint else "question_heading"]]
+    if sentences:
+        parts.append(words["space"].join(sentences))
     for number, question in enumerate(ask.questions, start=1):
-        lines = "\n".join(_question_lines(question, ask, words))
-        parts.append(lines if is_single else f"{number}. {lines}")
+        lines = "\n".join(_question_lines(question, ask.language, words))
+        parts.append(f"{number}. {lines}" if is_joint else lines)
     return "\n\n".join(parts)
 
 
-def _introduction(ask: Ask, words: Wording) -> str:
-    kinds = {row.kind for row in ask.questions}
-    sentences = [words.introduction] if ask.mode == "joint" else []
-    if "boolean" in kinds:
-        sentences.append(words.if_boolean)
-    if any(row.yes_examples or row.no_examples for row in ask.questions):
-        sentences.append(words.if_examples)
-    if "pairwise" in kinds:
-        sentences.append(words.if_pair)
-    return words.space.join(sentences)
-
-
-def _question_lines(question: Question, ask: Ask, words: Wording) -> Iterator[str]:
-    language = ask.language
-    yield f"{quote_trusted(question.id)}{words.colon}{_kind(question, words)}"
+def _question_lines(
+    question: Question, language: Language, words: Mapping[str, Any]
+) -> Iterator[str]:
+    colon = words["colon"]
+    yield f"{quote_trusted(question.id)}{colon}{_describe(question, words['kinds'], words)}"
     yield escape_invisible(pick_language(question.text, language) or "")
-    for mark, examples in ((words.yes, question.yes_examples), (words.no, question.no_examples)):
+    marked = {words["yes_mark"]: question.yes_examples, words["no_mark"]: question.no_examples}
+    for mark, examples in marked.items():
         for example in pick_language(examples, language) or ():
             yield f"{mark}{quote_untrusted(example)}"
     for label, definition in question.labels.items():
         if meaning := pick_language(definition, language):
-            yield f"- {quote_trusted(label)}{words.colon}{escape_invisible(meaning)}"
+            yield f"- {quote_trusted(label)}{colon}{escape_invisible(meaning)}"
     for level, meanings in sorted(question.levels.items()):
         meaning = escape_invisible(pick_language(meanings, language) or "")
-        yield f"- {_number(level)}{words.colon}{meaning}"
+        yield f"- {_number(level)}{colon}{meaning}"
 
 
-def _kind(question: Question, words: Wording) -> str:
-    if question.kind == "scale":
-        return _describe_scale(question, words.kinds)
-    labels = words.comma.join(map(quote_trusted, question.labels))
-    return words.kinds[question.kind].replace("{labels}", labels)
-
-
-def _reply_text(ask: Ask, words: Wording) -> str:
+def _reply_text(ask: Ask, words: Mapping[str, Any]) -> str:
     """Outline the reply."""
-    form = words.reply_form if len(ask.questions) > 1 else words.reply_form_single
-    places = [_place(row, ask, words) for row in ask.questions]
+    is_stated = ask.probability == "stated"
+    texts = words["places"] | ({"boolean": words["places"]["stated"]} if is_stated else {})
+    places = [_describe(row, texts, words) for row in ask.questions]
     keys = [quote_trusted(row.id) for row in ask.questions]
     if len(keys) >= _MANY and len(set(places)) == 1:
-        form, outline = words.reply_form_alike.replace("{place}", places[0]), ", ".join(keys)
+        form, outline = words["reply_form_alike"].replace("{place}", places[0]), ", ".join(keys)
     else:
+        form = words["reply_form" if len(keys) > 1 else "reply_form_single"]
         outline = ", ".join(f"{key}: {place}" for key, place in zip(keys, places, strict=True))
         outline = f"{{{outline}}}"
-    lines = [f"{words.reply_heading}\n\n{form}", outline]
+    lines = [words["reply_heading"], "", form, outline]
     if any(row.kind == "boolean" for row in ask.questions):
-        is_stated = ask.probability == "stated"
-        lines.append(words.reply_if_stated if is_stated else words.reply_if_boolean)
+        lines.append(words["reply_if_stated" if is_stated else "reply_if_boolean"])
     return "\n".join(lines)
 
 
-def _place(question: Question, ask: Ask, words: Wording) -> str:
-    """Return the placeholder for the value of a question."""
+def _describe(question: Question, texts: Mapping[str, str], words: Mapping[str, Any]) -> str:
+    """Describe the answer to a question by the text of its kind."""
     if question.kind == "scale":
-        return _describe_scale(question, words.places)
-    is_stated = question.kind == "boolean" and ask.probability == "stated"
-    return words.places["stated" if is_stated else question.kind]
-
-
-def _describe_scale(question: Question, texts: Mapping[str, str]) -> str:
-    low, high = map(_number, get_scale_ends(question))
-    form = texts["whole" if is_whole(question) else "number"]
-    return form.replace("{minimum}", low).replace("{maximum}", high)
+        low, high = map(_number, get_scale_ends(question))
+        text = texts["whole" if is_whole(question) else "number"]
+        return text.replace("{minimum}", low).replace("{maximum}", high)
+    labels = words["comma"].join(map(quote_trusted, question.labels))
+    return texts[question.kind].replace("{labels}", labels)
 
 
 def _number(value: float) -> str:

@@ -14,58 +14,27 @@ if TYPE_CHECKING:
 
 __all__ = ["escape_invisible", "fence_item", "new_nonce", "quote_trusted", "quote_untrusted"]
 
-# Ranges (first, last) of invisible characters, and of those that move or join their neighbours.
+# Invisible characters, and those that move or join their neighbours.
 _INVISIBLE = (
-    (0x00, 0x1F),  # controls
-    (0x7F, 0x9F),
-    (0xAD, 0xAD),  # soft hyphen
-    (0x34F, 0x34F),  # grapheme joiner
-    (0x600, 0x605),  # marks that span what follows
-    (0x61C, 0x61C),  # direction
-    (0x6DD, 0x6DD),
-    (0x70F, 0x70F),
-    (0x890, 0x891),
-    (0x8E2, 0x8E2),
-    (0x115F, 0x1160),  # fillers
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),  # variants and a vowel separator
-    (0x200B, 0x200F),  # zero width, direction
-    (0x2028, 0x202E),  # ends of lines, overrides of direction
-    (0x2060, 0x206F),  # joiners, invisible operators, isolates
-    (0x2800, 0x2800),  # a blank
-    (0x3164, 0x3164),
-    (0xD800, 0xDFFF),  # halves of a pair that lack the other half
-    (0xE000, 0xF8FF),  # private use
-    (0xFDD0, 0xFDEF),  # no characters
-    (0xFE00, 0xFE0D),  # variants; the two of emoji are ordinary one at a time, see `_REPEATED`
-    (0xFEFF, 0xFEFF),  # byte order mark
-    (0xFFA0, 0xFFA0),
-    (0xFFF0, 0xFFFB),
-    (0xFFFE, 0xFFFF),
-    (0xE0000, 0x10FFFF),  # tags, further variants, private use
+    r"\x00-\x1f\x7f-\x9f\xad\u034f"  # controls, soft hyphen, grapheme joiner
+    r"\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2"  # marks that span what follows
+    r"\u115f\u1160\u3164\uffa0\u2800"  # fillers, a blank
+    r"\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # zero width, direction, ends of lines
+    r"\u17b4\u17b5\u180b-\u180f"  # variants and a vowel separator
+    r"\ufe00-\ufe0d"  # variants; the two of emoji are ordinary one at a time, see `_REPEATED`
+    r"\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef"  # lone halves of pairs, private use, no characters
+    r"\ufeff\ufff0-\ufffb\ufffe\uffff\U000e0000-\U0010ffff"  # byte order mark, tags, private use
 )
 # Marks of rare scripts are separate: every range above U+FFFF slows a search by a quarter.
-_RARE = (
-    (0x110BD, 0x110BD),
-    (0x110CD, 0x110CD),
-    (0x13430, 0x1345F),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D173, 0x1D17A),
-)
-
-
-def _ranges(pairs: tuple[tuple[int, int], ...]) -> str:
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in pairs)
-
-
+_RARE = r"\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
 # Angle brackets, and what compatibility normalization turns into angle or square brackets: some
 # tokenizers normalize before they look for their special tokens.
 _BRACKETS = "<>\u226e\u226f\ufe64\ufe65\uff1c\uff1e\ufe47\ufe48\uff3b\uff3d"
 
 # A class first, then its repetition: so the search is fast on ordinary text.
-_HOSTILE = re.compile("[{0}][{0}]*".format(_ranges(_INVISIBLE) + _BRACKETS))
-_SELDOM = re.compile(f"[{_ranges(_RARE)}]")
-_UNSEEN = re.compile(f"(?![\n\t])[{_ranges(_INVISIBLE + _RARE)}]")
+_HOSTILE = re.compile(f"[{_INVISIBLE}{_BRACKETS}][{_INVISIBLE}{_BRACKETS}]*")
+_SELDOM = re.compile(f"[{_RARE}]")
+_UNSEEN = re.compile(f"(?![\n\t])[{_INVISIBLE}{_RARE}]")
 _REPEATED = re.compile("[\ufe0e\ufe0f][\ufe0e\ufe0f]+")
 # A square bracket that may begin a special token: [INST], [/INST], [gMASK], [|user|], [e~[.
 _SQUARE = re.compile(r"\[(?=[|~/]|[a-z]?[A-Z\uff21-\uff3a]{2}|e~)")

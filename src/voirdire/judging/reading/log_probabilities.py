@@ -92,12 +92,11 @@ def spell(text: str, steps: Sequence[TokenStep]) -> Spelling | None:
     """
     tokens, skips = [step.token for step in steps], None
     written = "".join(tokens)
-    begin = 0 if written == text else _find_unique(text, written)
-    if begin is None and _HALF_A_CHARACTER in written:
-        tokens, skips = [_ascii(token) for token in tokens], text
+    if text not in written and _HALF_A_CHARACTER in written:
+        tokens, skips, text = [_ascii(token) for token in tokens], text, _ascii(text)
         written = "".join(tokens)
-        begin = _find_unique(_ascii(text), written)
-    if begin is None:
+    begin = written.find(text)
+    if begin < 0 or written.find(text, begin + 1) >= 0:
         return None
     return Spelling(written, list(accumulate(map(len, tokens))), begin, skips)
 
@@ -122,14 +121,15 @@ def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -
     """
     written, ends = spelling.written, spelling.ends
     place = bisect_right(ends, start)
-    step = steps[place]
-    meanings = _meanings(written[ends[place - 1] if place else 0 : start])
-    yes, no, is_taken_listed = _sum_listed(step, meanings)
+    step, begin = steps[place], ends[place - 1] if place else 0
+    yes, no = _sum_listed(step, written[begin:start])
     is_known = yes > 0 or no > 0
-    if not is_taken_listed:
-        yes += _probability(step.logprob) if meanings[step.token] == YES else 0.0
-        no += _probability(step.logprob) if meanings[step.token] == NO else 0.0
-    if _is_alone(step):
+    listed = {choice.token for choice in step.top}
+    if step.token not in listed:
+        meaning = _meanings(written[begin:start])[step.token]
+        yes += _probability(step.logprob) if meaning == YES else 0.0
+        no += _probability(step.logprob) if meaning == NO else 0.0
+    if listed <= {step.token} and not (listed and step.logprob >= log(_SURE)):
         return Weights(yes, no, "alone")
     quote = written.rfind('"', 0, start)
     while place and ends[place - 1] > quote:
@@ -138,7 +138,7 @@ def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -
         has_colon = ":" not in written[begin:start]
         if not (step.top or has_colon):
             continue
-        more_yes, more_no, _ = _sum_listed(step, _meanings(written[begin:start]))
+        more_yes, more_no = _sum_listed(step, written[begin:start])
         taken = _probability(step.logprob)
         whole = 1.0 if has_colon else more_yes + more_no + taken
         if whole:
@@ -150,32 +150,25 @@ def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -
     return Weights(yes, no, None if is_known and yes + no > 0 else "absent")
 
 
-def _find_unique(text: str, written: str) -> int | None:
-    begin = written.find(text)
-    return begin if begin >= 0 and written.find(text, begin + 1) < 0 else None
-
-
 def _ascii(text: str) -> str:
     return text.encode("ascii", "ignore").decode()
 
 
-def _sum_listed(step: TokenStep, meanings: _Meanings) -> tuple[float, float, bool]:
-    """Sum the listed probabilities of true and of false; return whether the chosen token is listed.
+def _sum_listed(step: TokenStep, lead: str) -> tuple[float, float]:
+    """Sum the listed probabilities of true and of false.
 
     A token that is listed twice counts once, at its first place.
     """
     yes = no = 0.0
-    listed = {
-        choice.token: choice.logprob for choice in reversed(step.top) if meanings[choice.token]
-    }
+    meanings = _meanings(lead)
+    listed = {c.token: c.logprob for c in reversed(step.top) if meanings[c.token]}
     for token, logprob in listed.items():
         probability = exp(logprob) if logprob <= 0.0 else _probability(logprob)
-        meaning = meanings[token]
-        if meaning == YES:
+        if meanings[token] == YES:
             yes += probability
-        elif meaning == NO:
+        elif meanings[token] == NO:
             no += probability
-    return yes, no, step.token in listed
+    return yes, no
 
 
 def _probability(logprob: float) -> float:
@@ -189,18 +182,8 @@ def _probability(logprob: float) -> float:
     return 1.0 if logprob <= log(_MOST) else inf
 
 
-def _is_alone(step: TokenStep) -> bool:
-    """Return whether there are no alternatives to the chosen token."""
-    top, token = step.top, step.token
-    if top and (top[0].token != token or top[-1].token != token):
-        return False
-    if any(choice.token != token for choice in top):
-        return False
-    return not top or not step.logprob >= log(_SURE)
-
-
 class _Meanings(dict[str, int]):
-    """Cache of the meanings of tokens after one lead; a vocabulary is finite."""
+    """The meanings of tokens after one lead; a vocabulary is finite."""
 
     def __init__(self, lead: str) -> None:
         super().__init__()
@@ -209,14 +192,14 @@ class _Meanings(dict[str, int]):
     def __missing__(self, token: str) -> int:
         if len(self) >= _MOST_TOKENS:
             self.clear()
-        meaning = self[token] = _meaning(token, lead=self._lead)
+        meaning = self[token] = _meaning(token, self._lead)
         return meaning
 
 
 _meanings = lru_cache(maxsize=1_000)(_Meanings)
 
 
-def _meaning(token: str, *, lead: str) -> int:
+def _meaning(token: str, lead: str) -> int:
     """Return the meaning of a token where ``true`` or ``false`` is expected.
 
     A whole word counts in any case, and so does its beginning: ``tr``, `` True``, ``true,``. A word

@@ -1,0 +1,321 @@
+"""Reads what a server says in place of a reply, and makes our errors of it.
+
+Servers word the same error in a hundred ways. So its kind is known by the status, by a code, or by
+the names of things in the message (a parameter that was sent, a key, a balance), never by a whole
+sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from voirdire import errors
+from voirdire._messages import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from voirdire.models.connection import Keys
+    from voirdire.models.port import ChatRequest
+
+__all__ = ["Server", "reset_s"]
+
+
+# Parameters that may have been refused, as messages name them; only those that were sent count.
+_PARAMETERS = {
+    "stream": r"non-?stream|only.{0,30}stream|stream\w*\W.{0,20}(?:only|must|true|false)",
+    "form": r"(?:response|output)[_ ]?(?:format|config|schema)|json[_ -]?(?:schema|object|mode)"
+    r"|structured[_ -]?output|guided|grammar|schema",
+    "top_logprobs": r"log[_ -]?prob",
+    "seed": r"(?<![a-z])seed\b",
+    "temperature": r"temperature",
+    "reasoning_effort": r"reasoning[_. ]?effort|thinking[_ ](?:level|budget|config)",
+    "max_tokens": r"max_(?:completion_|output_|new_)?tokens",
+    "n": r"(?:^|[\s'\"`(.])n(?:$|['\"`)]|\s*[:=>]|\s)|completion choice",
+    "system": r"system['\"`]? (?:role|message|prompt|instruction)|role.{0,60}system|'system'"
+    r"|developer instruction|roles? must alternate|messages\W*0\W*role",
+}
+_REFUSES = (
+    r"n[o']t.{0,12}(?:support|allow|permit|enabl|implement|accept|recogni|handle)"
+    r"|un(?:support|known|recogni|expected)|only|invalid|extra|must|不支持|无效|非法"
+)
+_NO_ACCESS = (
+    r"insufficient[_ ](?:\w+ )?(?:quota|balance|credit|funds)|credit balance|arrear|overdue"
+    r"|billing_|exceeded_current_quota|balance.{0,12}(?:low|insufficient)|余额|欠费|额度不足"
+    r"|(?:invalid|incorrect|missing|no|wrong)[_ ](?:\w+[_ ])?(?:api|access|auth\w*)[ _-]?(?:key|to)"
+    r"|(?:api|access)[ _-]?key.{0,20}(?:not |invalid|missing|expired|required)|authentication_error"
+    r"|(?:unknown|invalid|unsupported|no such)[ _]model\b|model_?not_?found|not a valid model"
+    r"|model\W+(?:\S+ ){0,3}?(?:not (?:found|exist)|n't exist)|model\w*\W.{0,40}decommissioned"
+    r"|no models? loaded|模型.{0,8}不存在|account.{0,60}(?:disabled|suspended|flagged)"
+)
+_TOO_LONG = (
+    r"context[ _-]?(?:length|window|size|limit)|maximum context|string_above_max|input length"
+    r"|(?:prompt|inputs?|messages?|request|content|sequence|text|tokens?)\b.{0,60}?"
+    r"(?:too (?:long|large|big|many)|exceed|longer than|less than \d|<= ?\d|maximum length)"
+    r"|(?:too (?:long|large|many)|exceed|reduce|longer than).{0,60}(?:prompt|message|token|length)"
+    r"|上下文|超长|长度.{0,8}[超限]"
+)
+_OF_A_PARAMETER = (
+    r"^(?=.*(?:max_\w*tokens|log[_ -]?prob))(?!.*(?:context|prompt|inputs?\b(?! should)|messages))"
+)
+_RATE = r"rate[ _]?limit|too many requests|throttl|please wait|请求.{0,6}(?:频繁|过多)|限流|并发"
+_FILTER = (
+    r"content[_ .-]?(?:filter|policy|management|exists risk)|moderation|safety|data_?inspection"
+    r"|inappropriate|(?<!case[- ])sensitive|high risk|flagged|guardrail|invalid_prompt"
+    r"|responsible_?ai|usage polic|违规|敏感|不安全"
+)
+# The reply did not follow the required form: another call may help.
+_BROKEN_REPLY = r"json_validate_failed|output_parse_failed|tool_use_failed|produced invalid"
+_CLOSED = (403, 404, 405, 410)
+_OF_CLIENT = (0, *range(400, 500))  # 0 where no status is known
+_ANY = (*range(300, 600), *_OF_CLIENT)
+# Kinds of errors by status and words. The first row that fits counts: of these, then of those
+# after which no parameter was refused. Without a kind no other row counts.
+_Rows: TypeAlias = "Sequence[tuple[Collection[int], str, type[errors.ModelCallError] | None]]"
+_KINDS: _Rows = (
+    ((413,), "", errors.BadRequestError),
+    (_ANY, r"request[ _]too[ _]large|must be reduced", errors.BadRequestError),
+    ((401, 402, 407, *range(300, 400)), "", errors.AccessError),
+    ((403, 429), _NO_ACCESS, errors.AccessError),
+    ((429,), "", errors.RateLimitError),
+    (_OF_CLIENT, _RATE, errors.RateLimitError),
+    (_ANY, _BROKEN_REPLY, errors.ServerError),
+    (_ANY, _OF_A_PARAMETER, None),
+    (_ANY, _TOO_LONG, errors.BadRequestError),
+    (_OF_CLIENT, _FILTER, errors.ContentFilterError),
+)
+_OTHER_KINDS: _Rows = (
+    (_OF_CLIENT, _NO_ACCESS, errors.AccessError),
+    ((0, 409, 424, 425, *range(500, 600)), "", errors.ServerError),
+    ((408,), "", errors.ModelTimeoutError),
+    (_CLOSED, "", errors.AccessError),
+)
+
+_TEXTS = (
+    *("loc", "param", "error", "errors", "message", "msg", "error_msg", "detail", "details"),
+    *("description", "title", "reason", "violations", "quotaid", "metadata", "raw"),
+)
+_CODES = ("code", "type", "status", "error_code", "statuscode", "status_code")
+_TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_MOST_READ = 1_000  # characters of a message
+_DEEPEST = 8  # errors of a provider, quoted by a router, quoted by a gateway
+_ECHO = 24  # characters in a row that are no coincidence
+_WAYS_OUT = {
+    **dict.fromkeys(range(300, 400), "It points elsewhere: check the base URL."),
+    **dict.fromkeys((404, 405, 410), "Check the name of the model and the base URL."),
+    **dict.fromkeys((402, 429), "Check the account."),
+}
+_UNITS_S = {"ms": 1e-3, "mil": 1e-3, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_PARTS = (
+    r"(\d+(?:\.\d+)?)\s*(ms|mil|s|m|h|d)"
+    r"(?:liseconds?|ecs?|econds?|ins?|inutes?|rs?|ours?|ays?)?(?![a-z])[\s,]*"
+)
+_PART, _DURATION = re.compile(_PARTS, re.I), re.compile(f"(?:{_PARTS})+", re.I)
+_WAIT = re.compile(rf"(?:again|retry|wait)\D{{0,24}}?((?:{_PARTS})+)", re.I)
+_A_DAYS_LIMIT = re.compile(r"per[ _-]?day|daily|/day|每[日天]", re.I)
+_LEAST_OF_A_DAY_S = 3_600.0  # where a limit per day does not say when it ends
+_OFTEN = 3
+_FIRST_MOMENT = 1e9  # a larger number of seconds is a moment
+
+
+@dataclass(kw_only=True, slots=True)
+class Server:
+    """A server as its answers have shown it; makes errors without keys or text of the request.
+
+    Attributes
+    ----------
+    name : str
+        The model's name in messages.
+    keys : Keys
+        What messages must not show.
+    key_variable : str or None
+        Environment variable of the key.
+    has_replied : bool
+        Whether a request has had a reply: then access and parameters are right in general, and an
+        error is about the text of its own request.
+    n_broken : int
+        Errors that may come of a parameter that the server cannot stand.
+    adaptations : list of str
+        What the server refused, and what is done instead.
+    """
+
+    name: str
+    keys: Keys
+    key_variable: str | None = None
+    has_replied: bool = False
+    n_broken: int = 0
+    adaptations: list[str] = field(default_factory=list)
+
+    def note(self, adaptation: str) -> None:
+        """Keep a sentence of what is done instead of what was refused, once."""
+        if adaptation not in self.adaptations:
+            self.adaptations.append(adaptation)
+
+    def sentence(self, what: str, *, quoted: bytes | str = "") -> str:
+        """Write a sentence of the server's action and its message."""
+        text = quoted[:2_000].decode("utf-8", "replace") if isinstance(quoted, bytes) else quoted
+        shown = shorten(self.keys.hide(text), width=200)
+        return f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
+
+    def error(
+        self,
+        answer: object,
+        *,
+        status: int = 0,
+        headers: Mapping[str, str],
+        request: ChatRequest,
+        sent: Collection[str],
+    ) -> errors.ModelCallError:
+        """Make the error of an answer's body, or of an object in place of a reply (status 0).
+
+        An `UnsupportedError` names the parameter, of the `sent` ones, that may have been refused;
+        its feature is empty where the message does not name it.
+        """
+        texts: list[str] = []
+        codes: list[str] = []
+        _collect(_decode(answer) if isinstance(answer, bytes) else answer, texts, codes)
+        numbers = [int(code) for code in codes if code.isdigit() and 400 <= int(code) < 600]
+        status = status or next(iter(numbers), 0)
+        text = _cut_echo(": ".join(dict.fromkeys(texts)), request)
+        whole = f"{text} {' '.join(codes)}"
+        shown = shorten(self.keys.hide(text), width=300).rstrip(".")
+        if not shown:
+            shown = HTTPStatus(status).phrase if status in list(HTTPStatus) else "no explanation"
+        message = f"{self.name} answered HTTP {status or 200}: {shown}."
+        kind = _find_kind(_KINDS, whole, status=status)
+        feature = None if kind else self._find_refused(whole, status=status, sent=sent)
+        if feature is not None:
+            return errors.UnsupportedError(message, feature=feature, status=status or None)
+        kind = kind or _find_kind(_OTHER_KINDS, whole, status=status) or errors.BadRequestError
+        wait_s = None
+        is_closed = status in _CLOSED and not re.search(_NO_ACCESS, whole, re.I)
+        if is_closed and kind is errors.AccessError and self.has_replied:
+            kind = errors.BadRequestError  # others were answered: it is about this text
+        if kind is errors.AccessError:
+            variable = self.key_variable
+            way_out = "Name the environment variable that holds its key with `api_key_env`."
+            if variable is not None:
+                way_out = f"Check the key in the environment variable {variable}."
+            message = f"{message} {_WAYS_OUT.get(status, way_out)}"
+        elif kind in (errors.RateLimitError, errors.ServerError, errors.ModelTimeoutError):
+            in_words = _WAIT.search(text)
+            told = (headers.get("retry-after"), in_words and in_words[1])
+            waits = (_seconds(each, date=headers.get("date")) for each in told)
+            wait_s = next((each for each in waits if each is not None), None)
+            if milliseconds := _seconds(headers.get("retry-after-ms")):
+                wait_s = milliseconds / 1000
+            if kind is errors.RateLimitError and wait_s is None:
+                least_s = _LEAST_OF_A_DAY_S if _A_DAYS_LIMIT.search(whole) else None
+                wait_s = reset_s(headers, is_used_up=False) or least_s
+        return kind(message, status=status or None, retry_after_s=wait_s)
+
+    def _find_refused(self, text: str, *, status: int, sent: Collection[str]) -> str | None:
+        """Return the parameter that may have been refused; it is empty where none is named."""
+        if status not in (0, 400, 403, 404, 405, 406, 415, 422, 500, 501, 502):
+            return None
+        is_sure = status in (400, 422)
+        named = _find_named(text, sent)
+        if named and (is_sure or re.search(_REFUSES, text, re.I)):
+            return named
+        self.n_broken += status >= 500
+        is_unexplained = is_sure or (status in (403, 404) and "parameters" in text)
+        is_often = status >= 500 and self.n_broken >= _OFTEN
+        return "" if not self.has_replied and (is_unexplained or is_often) else None
+
+
+def _find_kind(rows: _Rows, text: str, *, status: int) -> type[errors.ModelCallError] | None:
+    """Return the kind of the first row that fits."""
+    kinds = (row[2] for row in rows if status in row[0] and re.search(row[1], text, re.I))
+    return next(kinds, None)
+
+
+def _find_named(text: str, sent: Collection[str]) -> str | None:
+    """Return the keyword of the schema, or the parameter, that a message names first."""
+    for name in sent:
+        if name not in _PARAMETERS and re.search(rf"\b{name}\b", text):
+            return name
+    found = {name: re.search(_PARAMETERS[name], text, re.I) for name in _PARAMETERS if name in sent}
+    places = {name: match.start() for name, match in found.items() if match}
+    return min(places, key=places.__getitem__, default=None)
+
+
+def _decode(body: bytes) -> Any:
+    """Decode JSON; a page becomes its text."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _TAGS.sub(" ", body[:20_000].decode("utf-8", "replace"))
+
+
+def _collect(value: object, texts: list[str], codes: list[str], depth: int = 0) -> None:
+    """Collect texts and codes of an error of any shape; other fields may repeat the request."""
+    if isinstance(value, str):
+        inner = _decode(value.encode("utf-8", "replace")) if value.lstrip()[:1] in "{[" else value
+        if not isinstance(inner, str):
+            _collect(inner, texts, codes, depth + 1)
+        elif inner.strip():
+            texts.append(" ".join(inner[: 2 * _MOST_READ].split()))
+    elif isinstance(value, list) and depth < _DEEPEST:
+        for part in value[:5]:
+            _collect(part, texts, codes, depth + 1)
+    elif isinstance(value, dict) and depth < _DEEPEST:
+        parts = {str(name).lower(): part for name, part in value.items()}
+        codes += [str(parts[name]) for name in _CODES if isinstance(parts.get(name), str | int)]
+        for name in _TEXTS:
+            _collect(parts.get(name), texts, codes, depth + 1)
+
+
+def _cut_echo(text: str, request: ChatRequest) -> str:
+    """Cut a server's message where it begins to repeat the request."""
+    text = text[:_MOST_READ]
+    sent = [" ".join(message.content.split()) for message in request.messages]
+    for at in range(len(text) - _ECHO + 1):
+        if any(text[at : at + _ECHO] in content for content in sent):
+            return f"{text[:at].rstrip()} …"
+    return text
+
+
+def reset_s(headers: Mapping[str, str], *, is_used_up: bool) -> float | None:
+    """Read in how many seconds a limit begins anew: one that is used up, or any."""
+    used: list[float] = []
+    others: list[float] = []
+    for name, value in headers.items():
+        low = name.lower()
+        if "ratelimit" in low and "reset" in low:
+            is_zero = headers.get(low.replace("reset", "remaining")) == "0"
+            seconds = _seconds(value, date=headers.get("date"))
+            (used if is_zero else others).append(seconds or 0.0)
+    return max(used, default=None if is_used_up else min(others, default=None))
+
+
+def _seconds(text: str | None, *, date: str | None = None) -> float | None:
+    """Read seconds, a duration such as 6m0s, or a moment, which counts from the server's clock."""
+    text = (text or "").strip()
+    if _DURATION.fullmatch(text):
+        return sum(float(value) * _UNITS_S[unit.lower()] for value, unit in _PART.findall(text))
+    try:
+        number = float(text)
+    except ValueError:
+        moment = _moment(text)
+    else:
+        if not number >= _FIRST_MOMENT:
+            return number if number >= 0 else None
+        moment = number / 1000 if number > 100 * _FIRST_MOMENT else number
+    return None if moment is None else max(0.0, moment - (_moment(date) or time.time()))
+
+
+def _moment(text: str | None) -> float | None:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return read(text or "").timestamp()
+        except (ValueError, OverflowError):
+            continue
+    return None
