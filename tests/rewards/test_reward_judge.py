@@ -63,6 +63,7 @@ def test_a_language_model_is_made_again_with_the_same_fingerprint(monkeypatch):
         ("llamacpp/qwen2.5-7b", {}),
         ("vllm/some/model", {"base_url": "http://localhost:9999/v1"}),
         ("openai/x", {"base_url": "http://localhost:9999/v1", "extra": {"top_k": 3}}),
+        ("my-model", {"base_url": "http://localhost:9999/v1"}),
     ],
 )
 def test_models_of_other_servers_are_made_again(name, settings):
@@ -71,6 +72,20 @@ def test_models_of_other_servers_are_made_again(name, settings):
     reward = paid_by(asked)
 
     assert ready(reward, "own").judge_fingerprint == ready(reward, asked).judge_fingerprint
+
+
+def test_another_setting_of_the_judge_is_named_and_an_address_is_none_where_it_has_a_name():
+    def asked(port, **settings):
+        where = {"model": "m", "base_url": f"http://me.test:{port}/v1"}
+        return LlmJudge(probability="stated", **where | settings)
+
+    reward, served = paid_by(asked(1)), paid_by(asked(1, served_as="ours"))
+
+    with pytest.raises(InputError, match="'m' with `mode` 'single' instead of 'joint', `base_url`"):
+        ready(reward, asked(2, mode="single"))
+    assert ready(served, asked(2, served_as="ours"))
+    with pytest.raises(InputError, match=r"no address.*the language model 'm' at 'ours'"):
+        ready(served, "own")
 
 
 @pytest.mark.ci

@@ -48,9 +48,10 @@ _KEY = re.compile(
     )
     | (?<![A-Za-z0-9_-])(?=[A-Za-z]*[0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])
       [A-Za-z0-9]{32,}(?![A-Za-z0-9_-])                          # mixed case and digits
-    | (?<![A-Za-z0-9_-])(?i:(?:x[-_.])?(?:(?:api|access|auth|client|secret)[-_. ]?)?(?:key|token|
-      secret|passw(?:or)?d|authorization|bearer|credentials))["']?\s*:(?=\s|["'])  # a field of one
-    | (?<=api_key_env)["']?\s*:\s*(?!["']?[A-Z_][A-Z0-9_]{0,99}["']?\s*(?:[,}\#]|$)|null|~)\S
+    | ^(?:[^\#\n]*[\s{,"'?])?(?P<field>(?i:(?:x[-_.])?(?:(?:api|access|auth|client|secret)[-_. ]?)?
+      (?:key|token|secret|passw(?:or)?d|authorization|bearer|credentials)))["']?\s*:(?=\s|["'])
+    | api_key_env["']?\s*:\s*(?P<word>
+      (?!["']?[A-Z_][A-Z0-9_]{0,99}["']?\s*(?:[,}\#]|$)|null|~)\S)  # and not a variable's name
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -132,7 +133,10 @@ def load_judges(
 def _find_keys(text: str) -> Iterator[tuple[int, str]]:
     """Find text that looks like a key, in comments too; the messages never repeat it."""
     for match in _KEY.finditer(text):
-        yield match.start(), f"be without keys, got text that looks like one. {_WAY_OUT}"
+        yield (
+            match.start(match.lastgroup or 0),
+            f"be without keys, got text that looks like one. {_WAY_OUT}",
+        )
 
 
 def _form_of(record: type, **kinds: Any) -> type[Form]:

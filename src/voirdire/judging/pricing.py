@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from voirdire._validation import check_positive
+from voirdire.models.connection import is_loopback
+from voirdire.models.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from voirdire.records import Usage
 
 __all__ = ["Price", "price_of"]
-
-_SELF_RUN = {"vllm", "llamacpp", "llamafile", "lmstudio", "ollama"}
-"""Prefixes of models on the user's own machines, where tokens cost nothing."""
 
 _LISTED = {
     "azureanthropic": "azure",
@@ -122,8 +120,8 @@ def price_of(
     Notes
     -----
     Prices are those of the installed package ``genai-prices``; nothing is fetched, so an old
-    package has old prices. Models in process and servers of the user's own (vLLM, llama.cpp,
-    Ollama, LM Studio) cost 0. Where prices change over the day, those of the moment are used.
+    package has old prices. Servers of the user's own (vLLM, llama.cpp, Ollama, LM Studio, SGLang)
+    cost 0. Where prices change over the day, those of the moment are used.
 
     Examples
     --------
@@ -137,17 +135,11 @@ def price_of(
     if declared is not None:
         return declared
     prefix, _, model = model_name.removeprefix("native/").partition("/")
-    if prefix in _SELF_RUN or (base_url is not None and _is_loopback(base_url)):
+    own = PROVIDERS.get(prefix)
+    is_free = own is not None and not own.key_variables
+    if is_free or is_loopback(urlsplit(base_url or "").hostname or ""):
         return Price(input=0.0, output=0.0, source="runs on a machine of your own")
     return _find_listed_price(prefix, model, base_url=base_url) if model else None
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name
-        return False
 
 
 def _find_listed_price(prefix: str, model: str, *, base_url: str | None) -> Price | None:

@@ -21,9 +21,14 @@ __all__ = [
     "strip_reasoning",
 ]
 
-_TAGS = ("think", "thinking", "thoughts?", "reasoning", "seed:think")
+_TAGS = ("think", "thinking", "thoughts?", "thought_process", "reasoning", "scratchpad")
+# Tags may have a namespace, as in <seed:think>, and attributes, but are no empty element.
 _TAG_MARKERS = tuple(
-    (rf"<\s*+{tag}(?:\s[^<>]*+)?+>", rf"<\s*+/\s*+{tag}\s*+>(?:\s*+<response>)?+") for tag in _TAGS
+    (
+        rf"<\s*+(?:[a-z]++:)?+{tag}(?:\s[^<>]*+)?+(?<!/)>",
+        rf"<\s*+/\s*+(?:[a-z]++:)?+{tag}\s*+>(?:\s*+<response>)?+",
+    )
+    for tag in _TAGS
 )
 _CHANNEL = r"(?:<\|start\|>\s*+assistant\s*+)?+<\|channel\|>\s*+"
 _TO_MESSAGE = r"[^<]*+(?:<\|constrain\|>[^<]*+)?+<\|message\|>"
@@ -40,6 +45,7 @@ _MARKERS = (
     (r"<\|channel>\s*+thought\b", r"<channel\|>"),  # Gemma 4
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>(?:\s*+<\|begin_of_solution\|>)?+"),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
+    (r"<\|im_start\|>think\b", r"<\|im_start\|>answer\b"),  # s1
     ("(?!)", r"\[BEGIN FINAL RESPONSE\]"),  # Apriel: its template writes the beginning
     (rf"{_CHANNEL}(?!final\b){_TO_MESSAGE}", rf"{_CHANNEL}final\b{_TO_MESSAGE}"),  # gpt-oss
 )
@@ -60,11 +66,11 @@ _FENCE_END = r"\n[ \t]*(?P=fence)(?P=mark)*+[ \t]*$"
 # Fenced blocks, which end at a line with at least as many marks or at the end, and spans on a line.
 _CODE = re.compile(
     r"^[ \t]*(?P<fence>(?P<mark>[`~])(?P=mark){2,}+)"
-    rf"(?:[^\n]++|(?!{_FENCE_END})\n)*+(?:{_FENCE_END})?|``[^`\n]++``|`[^`\n]*+`",
+    rf"(?:[^\n]++|(?!{_FENCE_END})\n)*+(?P<end>{_FENCE_END})?|``[^`\n]++``|`[^`\n]*+`",
     re.MULTILINE,
 )
 # A fast sieve of places where a marker may begin.
-_FIRST = re.compile(r"<(?=\s*+/?\s*+(?:th|re|se|un|ch|\|))|\[(?=/?(?:TH|BE))|◁", re.I)
+_FIRST = re.compile(r"<(?=\s*+/?\s*+(?:[a-z]++:)?+(?:th|re|sc|un|ch|\|))|\[(?=/?(?:TH|BE))|◁", re.I)
 _OPENINGS, _CLOSINGS = zip(*_MARKERS, strict=True)
 _MARKER = re.compile("|".join(f"({marker})" for marker in (*_OPENINGS, *_CLOSINGS)), re.I)
 _END_OF = [re.compile(closing, re.I) for closing in _CLOSINGS]
@@ -75,7 +81,8 @@ _LEADING = re.compile(
 )
 _AT_END = re.compile(rf"(?:{_ANY_OPENING})\s*+\Z", re.I)
 _LONGEST = 200  # characters of an opening in a prompt, with the white space behind it
-_BEGINS_AFTER = frozenset("\n\r.!?…。！？>]")
+_BLANK = re.compile(r"\s*+")
+_BEGINS_AFTER = frozenset("\n\r.!?…。！？>]\ufeff")
 _QUOTES = frozenset("`\"'“”‘’«»「」『』()（）")
 
 
@@ -158,13 +165,11 @@ def _iter_thoughts(text: str) -> Iterator[tuple[int, int | None]]:
             closing = ends.search(text, phrase.end())
             place = closing.end() if closing else len(text)
             yield 0, place if closing else None
-    is_first, markers = not place, _MarkerFinder(text)
+    last, is_first, markers = place, not place, _MarkerFinder(text)
     n_mentioned = [0] * len(_MARKERS)
     while marker := markers.find(place):
         begin, place = marker.span()
-        kind, is_closing = (marker.lastindex or 0) - 1, False
-        if kind >= len(_MARKERS):
-            kind, is_closing = kind - len(_MARKERS), True
+        is_closing, kind = divmod((marker.lastindex or 0) - 1, len(_MARKERS))
         if not is_closing:
             if not _begins_sentence(text, begin):
                 n_mentioned[kind] += 1
@@ -175,11 +180,13 @@ def _iter_thoughts(text: str) -> Iterator[tuple[int, int | None]]:
         elif n_mentioned[kind]:
             n_mentioned[kind] -= 1
             continue
-        elif is_first and not _is_quoted(text, begin, place):
-            yield 0, place
+        elif (is_first and not _is_quoted(text, begin, place)) or _BLANK.fullmatch(
+            text, last, begin
+        ):
+            yield last, place
         else:
             continue
-        is_first = False
+        last, is_first = place, False
 
 
 class _MarkerFinder:
@@ -192,9 +199,14 @@ class _MarkerFinder:
         self._code = (0, 0) if "`" in text or "~~~" in text else (len(text), len(text))
 
     def find(self, place: int) -> re.Match[str] | None:
-        """Find the next marker from a place on that no code goes around."""
+        """Find the next marker from a place on that no code goes around.
+
+        A closing marker counts in a fence that is not closed, where its opening one is not there:
+        so thoughts end whose code was broken off.
+        """
         text = self._text
         begin, end = self._code if self._code[0] >= place else (place, place)
+        is_broken, shown = False, set()
         for first in _FIRST.finditer(text, place, self._end):
             marker = _MARKER.match(text, first.start())
             if marker is None:
@@ -202,9 +214,12 @@ class _MarkerFinder:
             while end <= marker.start():
                 code = _CODE.search(text, end)
                 begin, end = code.span() if code else (len(text), len(text))
-            if begin > marker.start():
+                is_broken = bool(code and code["fence"] and code["end"] is None)
+            is_closing, kind = divmod((marker.lastindex or 0) - 1, len(_MARKERS))
+            if begin > marker.start() or (is_broken and is_closing and kind not in shown):
                 self._code = begin, end
                 return marker
+            shown.add(kind)
         return None
 
 

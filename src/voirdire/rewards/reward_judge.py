@@ -26,6 +26,7 @@ __all__ = [
     "OWN",
     "RewardJudge",
     "choose_judge",
+    "describe_differences",
     "describe_judge",
     "recognise_judge",
     "remake_judge",
@@ -56,7 +57,7 @@ _LLM_FIELDS = (
 _CASCADE_FIELDS = ("first", "unsure", "propositions", "name")
 """Fields of a `CascadeJudge` that its answers depend on, besides the language model."""
 
-_MODEL_FIELDS = ("base_url", "temperature", "reasoning_effort", "max_tokens", "extra")
+_MODEL_FIELDS = ("base_url", "served_as", "temperature", "reasoning_effort", "max_tokens", "extra")
 """Settings of a model that are written down. Names of variables that hold keys or headers are not:
 a stranger's file could send these to the stranger's server."""
 
@@ -139,6 +140,26 @@ def choose_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     return remake_judge(own, is_requested=True) if judge == OWN else judge
 
 
+def describe_differences(own: RewardJudge, plan: JudgingPlan) -> str:
+    """Name the settings in which the judge of a plan differs from that of a reward."""
+    here, there = (
+        {name: _hide_password(value) for name, value in {**row, **row.get("model", {})}.items()}
+        for row in (_describe_making(plan, None), own.made_by)
+    )
+    return ", ".join(
+        f"`{name}` {here.get(name)} instead of {there.get(name)}"
+        for name in {**here, **there}
+        if name not in ("model", "then", "calibration") and here.get(name) != there.get(name)
+    )
+
+
+def _hide_password(value: Any) -> str:
+    """Show a setting; what stands before an @ in an address may be a password."""
+    if not isinstance(value, str):
+        return shorten(repr(value))
+    return repr(shorten(value.rpartition("@")[2].partition("?")[0] if "://" in value else value))
+
+
 def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike:
     """Make a judge from its description.
 
@@ -163,10 +184,8 @@ def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike
             f"Say {OWN!r} to use it, or name another."
         )
         raise InputError(msg)
-    from voirdire.models import is_model_name
-
     is_cascade = _is_cascade(made_by)
-    if not is_cascade and not is_model_name(name):
+    if not is_cascade and not _is_model(name, made_by):
         return name
     try:
         return _make_cascade(made_by) if is_cascade else _make_language_model(name, made_by)
@@ -180,19 +199,14 @@ def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike
 
 def _describe_request(name: str, made_by: Mapping[str, Any]) -> str:
     """Describe what asking a judge would do."""
-    from voirdire.models import is_model_name
-
     if _is_cascade(made_by):
         first, then = shorten(str(made_by.get("first"))), made_by["then"]
         return f"a cascade of {first!r} and {_describe_request(str(then.get('judge')), then)}"
-    if not is_model_name(name):
+    if not _is_model(name, made_by):
         return f"the file {shorten(name)!r}, which would be opened"
     settings = made_by.get("model")
-    address = settings.get("base_url") if isinstance(settings, dict) else None
-    where = ""
-    if address is not None:
-        # what stands before an @ may be a password
-        where = f" at {shorten(str(address).rpartition('@')[2].partition('?')[0])!r}"
+    place = isinstance(settings, dict) and (settings.get("base_url") or settings.get("served_as"))
+    where = f" at {_hide_password(place)}" if place else ""
     return f"the language model {shorten(name)!r}{where}, which would be sent every text"
 
 
@@ -205,11 +219,12 @@ def _make_language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     if not isinstance(settings, dict) or set(settings) - set(_MODEL_FIELDS):
         msg = f"unknown settings of the model {name!r}"
         raise TypeError(msg)
-    if name.startswith(_NATIVE) and settings.get("base_url") is not None:
+    is_native = name.startswith(_NATIVE) and settings.get("base_url") is not None
+    if is_native or "served_as" in settings:
+        why = "a provider's own library finds keys by itself" if is_native else "it has no address"
         msg = (
-            "`judge` must be named: a provider's own library finds keys by itself, and the "
-            f"reward's own judge is {_describe_request(name, made_by)}. Name it with its address "
-            "and key."
+            f"`judge` must be named: {why}, and the reward's own judge is "
+            f"{_describe_request(name, made_by)}. Name it with its address and key."
         )
         raise InputError(msg)
     fields = {key: made_by[key] for key in _LLM_FIELDS if key in made_by}
@@ -219,6 +234,13 @@ def _make_language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
         )
     model = load_model(name, **settings)
     return LlmJudge(model=model, **fields)
+
+
+def _is_model(name: str, made_by: Mapping[str, Any]) -> bool:
+    """Return whether a language model is described, whose name alone may not say so."""
+    from voirdire.models import is_model_name
+
+    return is_model_name(name) or "probability" in made_by
 
 
 def _is_cascade(made_by: Mapping[str, Any]) -> bool:
@@ -266,6 +288,8 @@ def _describe_cascade(judge: BoundCascade) -> dict[str, Any]:
 def _describe_language_model(judge: LlmJudge) -> dict[str, Any]:
     settings = judge.chat_model.settings
     model_fields = {key: settings[key] for key in _MODEL_FIELDS if settings.get(key)}
+    if "://" not in model_fields.get("base_url", "://"):  # the name of a deployment
+        model_fields["served_as"] = model_fields.pop("base_url")
     calibration = judge.known_calibration
     return {
         "judge": judge.chat_model.name,

@@ -21,10 +21,16 @@ from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
-from voirdire.judging.binding import needs_engine, plan_judging
+from voirdire.judging.binding import JudgingPlan, needs_engine, plan_judging
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdicts import is_verdict_table
-from voirdire.rewards.reward_judge import RewardJudge, choose_judge, describe_judge, recognise_judge
+from voirdire.rewards.reward_judge import (
+    RewardJudge,
+    choose_judge,
+    describe_differences,
+    describe_judge,
+    recognise_judge,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
@@ -276,6 +281,8 @@ def _check_judge(
     elif given.threshold != own.threshold:
         thresholds = format_threshold(given.threshold), format_threshold(own.threshold)
         what = f"the threshold {' instead of '.join(thresholds)}"
+    elif isinstance(given, JudgingPlan) and (changes := describe_differences(own, given)):
+        what = f"{shorten(name)!r} with {changes}"
     else:
         what = (
             f"another version or other settings of {shorten(name)!r}, another rubric, or other "

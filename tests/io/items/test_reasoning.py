@@ -11,40 +11,29 @@ from voirdire.io import read_items
 
 WHY = 'They ask for a bomb. {"sorry": 1} `stupid`!'
 ANSWER = "I'm sorry."
-MARKERS = {
-    **{
-        tag: (f"<{tag}>", f"</{tag}>")
-        for tag in ("think", "thinking", "thought", "thoughts", "reasoning", "seed:think")
-    },
-    "capitals": ("<Think>", "</THINK>"),
-    "spaces": ("< think >\n", "\n</ think>\n\n"),
-    "attribute": ('<think effort="low">', "</think>"),
-    "mistral": ("[THINK]", "[/THINK]"),
-    "kimi": ("◁think▷", "◁/think▷"),
-    "cohere": ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
-    "gemma 3": ("<unused94>thought\n", "<unused95>"),
-    "gemma 4": ("<|channel>thought\n", "<channel|>"),
-    "open thoughts": ("<|begin_of_thought|>", "<|end_of_thought|>\n<|begin_of_solution|>"),
-    "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
-    "ernie": ("<think>", "</think>\n\n<response>\n"),
-    "harmony": (
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>",
-    ),
-    "harmony with a call": (
-        "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
-        "<|call|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
-    ),
-}
-PHRASES = {
-    "granite": ("Here is my thought process:\n", "\nHere is my response:\n"),
-    "granite, short": ("Here's my thought process: ", " Here's my response: "),
-    "harmony without tokens": ("analysis", "assistantfinal"),
-}
+CHANNEL = "<|channel|>final<|message|>"
+MARKERS = [
+    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "thought", "reasoning")),
+    *(("<seed:think>", "</seed:think>"), ("<Think>", "</THINK>"), ("[THINK]", "[/THINK]")),
+    *(("< think >\n", "\n</ think>\n"), ('<think effort="low">', "</think>\n</think>")),
+    *(("◁think▷", "◁/think▷"), ("<unused94>thought\n", "<unused95>")),
+    *(("<|channel>thought\n", "<channel|>"), ("<|inner_prefix|>", "<|inner_suffix|>")),
+    ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>\n<|begin_of_solution|>"),
+    *(("<|im_start|>think\n", "<|im_start|>answer\n"), ("<think>", "</think>\n<response>\n")),
+    ("<|channel|>analysis<|message|>", f"<|end|><|start|>assistant{CHANNEL}"),
+    ("<|start|>assistant<|channel|>commentary to=f <|constrain|>json<|message|>", CHANNEL),
+]
+PHRASES = [
+    ("Here is my thought process:\n", "\nHere is my response:\n"),
+    ("Here's my thought process: ", " Here's my response: "),
+    ("analysis", "assistantfinal"),
+]
 END_TOKENS = [
-    "</s>", "<eos>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|return|>", "<|endoftext|>",
-    "<|END_RESPONSE|><|END_OF_TURN_TOKEN|>", " </s>\n<pad><pad>", "\n</response>", "<turn|>",
-]  # fmt: skip
+    *("</s>", "<eos>", "<|im_end|>", "<|eot_id|>", "<end_of_turn>", "<|return|>", "<|endoftext|>"),
+    *("<|END_RESPONSE|><|END_OF_TURN_TOKEN|>", " </s>\n<pad><pad>", "\n</response>", "<turn|>"),
+]
+UNFINISHED = "no response: it ends inside its thoughts"
 
 
 def read(text, prompt="Hi"):
@@ -54,28 +43,19 @@ def read(text, prompt="Hi"):
     return found.dropped[0].reason if found.dropped else found.items[0].response
 
 
-UNFINISHED = "no response: it ends inside its thoughts"
-
-
-@pytest.mark.parametrize("name", [*MARKERS, *PHRASES])
-def test_thoughts_before_the_answer_are_left_out(name):
-    opening, closing = (MARKERS | PHRASES)[name]
-
+@pytest.mark.parametrize(("opening", "closing"), [*MARKERS, *PHRASES])
+def test_thoughts_before_the_answer_are_left_out(opening, closing):
     assert read(f"{opening}{WHY}{closing}{ANSWER}") == ANSWER
     assert read(f"\n {opening}{WHY}{closing}\n\n{ANSWER}<|im_end|>\n") == ANSWER
 
 
-@pytest.mark.parametrize("name", [*MARKERS, *PHRASES])
-def test_a_response_that_ends_inside_its_thoughts_is_none(name):
-    opening, _ = (MARKERS | PHRASES)[name]
-
+@pytest.mark.parametrize("opening", [opening for opening, _ in (*MARKERS, *PHRASES)])
+def test_a_response_that_ends_inside_its_thoughts_is_none(opening):
     assert read(f"{opening}They ask for a bomb.") == UNFINISHED
 
 
-@pytest.mark.parametrize("name", MARKERS)
-def test_a_template_may_have_opened_the_thoughts(name):
-    opening, closing = MARKERS[name]
-
+@pytest.mark.parametrize(("opening", "closing"), MARKERS)
+def test_a_template_may_have_opened_the_thoughts(opening, closing):
     assert read(f"{WHY}{closing}{ANSWER}") == ANSWER
     assert read(f"{closing}{ANSWER}") == ANSWER
     assert read(f"{WHY}{closing}{ANSWER}", prompt=f"<|user|>Hi<|assistant|>{opening}") == ANSWER
@@ -114,6 +94,10 @@ def test_what_a_user_writes_amid_a_conversation_opens_no_thoughts():
         ("<think>a</think>[THINK]b[/THINK]c", "c"),
         ('use `</think>` and "</think>"\n</think>Yes.', "Yes."),
         ("a</think>b\n<think>c</think>d", "b\nd"),
+        ("\ufeff<think>a</think>b", "\ufeffb"),
+        ("<scratchpad>a</scratchpad>b", "b"),
+        ("a\n[BEGIN FINAL RESPONSE]\nb\n<|end|>", "b"),
+        ("```python\nbroken off\n</think>\nb", "b"),
         ("it`s\n<think>why</think>Yes.", "it`s\nYes."),
         (
             "```\n<think>\n```\n`<think>`\n<think>why</think>Yes.",
@@ -148,8 +132,19 @@ def test_special_tokens_behind_an_answer_are_left_out(tokens):
         *("Write <think> first.", "Thoughts stand between <think> and </think>, then comes 4."),
         *("Put [THINK] there.", 'It is "<think>".', "“</think>” ends it.", "- <think>: begins it"),
         *("```\n<think>\n```\nand so on", "```xml\n<think>a</think>\n```", "~~~\n</think>\n~~~"),
-        *("````\n```\n<think>\n````", "```\nnever closed\n<think>", "  ```\n<think>\n  ```"),
-        *("<thinker>a</thinker>", "<|think|>", "Tokens such as </s> end it."),
+        *(
+            "````\n```\n<think>\n````",
+            "```\nnever closed\n<think>",
+            "```\n<think>\na\n</think>\nb",
+            "  ```\n<think>\n  ```",
+        ),
+        *(
+            "<thinker>a</thinker>",
+            "<|think|>",
+            "<think/>a",
+            "<think />a",
+            "Tokens such as </s> end it.",
+        ),
         "I mean it. Here is my thought process: none. Here is my response: yes.",
         "analysis of it: assistantfinal",
     ],
@@ -159,7 +154,7 @@ def test_text_about_markers_is_left_to_the_letter(text):
 
 
 PIECES = st.sampled_from(
-    [*"` a\n.", "```", "~~~", "</s>", *(marker for pair in MARKERS.values() for marker in pair)]
+    [*"` a\n.", "```", "~~~", "</s>", *(marker for pair in MARKERS for marker in pair)]
 )
 
 

@@ -96,22 +96,6 @@ def test_a_megabyte_stays_in_its_string(name):
         check([attacked(PLAIN, ALL[name])], questions, **settings)
 
 
-@pytest.mark.ci
-@given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=10),
-    st.sampled_from(ASKS),
-)
-def test_any_text_stays_in_its_string(texts, asked):
-    items = [
-        msgspec.structs.replace(item, id=f"{n}/{item.id}")
-        for n, text in enumerate(texts)
-        for item in in_every_place(text)
-    ]
-
-    questions, settings = asked
-    check(items, questions, **settings)
-
-
 @given(
     st.lists(
         st.sampled_from(

@@ -244,28 +244,6 @@ def test_a_rubric_that_cannot_be_asked_is_refused(questions, message):
     assert model.requests == []
 
 
-def test_whatever_is_sent_besides_the_item_is_in_the_fingerprint():
-    plain = {"questions": MIXED[:2]}
-    judges = [
-        plain,
-        {"questions": MIXED[1::-1]},
-        plain | {"probability": "stated"},
-        plain | {"language": "zh"},
-        {"questions": MIXED[:1]},
-        {"questions": MIXED[:1], "mode": "single"},
-        plain | {"n_examples": 1},
-        {"questions": (replace(MIXED[0], no_examples={}), MIXED[1])},
-    ]
-
-    def fingerprint(questions, **settings):
-        judge = LlmJudge(model=OneForm(lambda request: ""), **settings)
-        return next(judge_items([ITEM], judge, rubric=rubric_of(*questions))).fingerprint
-
-    prints = [fingerprint(**judge) for judge in judges]
-    assert len(set(prints)) == len(judges)
-    assert prints == [fingerprint(**judge) for judge in judges]
-
-
 @pytest.mark.ci
 @given(rubrics(), st.sampled_from(LANGUAGES), st.sampled_from(SOURCES), st.data())
 def test_any_rubric_can_be_asked(rubric, language, source, data):

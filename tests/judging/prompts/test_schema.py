@@ -3,10 +3,8 @@
 import json
 
 import pytest
-from hypothesis import given
 
 from judging.prompts.prompt_asks import MIXED, PAIRWISE, SAFETY, SOURCES, requests_about, shown
-from rubric_strategies import rubrics
 from voirdire.errors import InputError
 from voirdire.records import Item
 from voirdire.rubrics import Question
@@ -82,21 +80,6 @@ def test_a_scale_is_whole_where_its_points_are(question, kind):
 def test_a_scale_without_ends_is_refused():
     with pytest.raises(InputError, match="question 's' must have `minimum` and `maximum`"):
         shown(scale(0.0, None))
-
-
-@given(rubrics())
-def test_the_schema_that_is_sent_names_exactly_the_questions_in_order(rubric):
-    questions = tuple(row for row in rubric.questions if row.kind != "pairwise")
-    if not questions:
-        return
-
-    schema = shown(*questions)[2]
-
-    ids = [row.id for row in questions]
-    assert list(schema["properties"]) == schema["required"] == ids
-    for row in questions:
-        if row.kind == "choice":
-            assert schema["properties"][row.id]["enum"] == list(row.labels)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from judging.given_replies import batch_of
 from voirdire.errors import UnsupportedError
-from voirdire.records import Failure, Reply, TokenChoice, TokenStep
+from voirdire.records import Reply, TokenChoice, TokenStep
 from voirdire.rubrics import Question
 
 WORDS = (
@@ -71,14 +71,6 @@ def test_tokens_that_write_the_same_are_summed():
     assert found == pytest.approx((0.5 / 0.75, 0.25))
 
 
-def test_a_value_in_pieces_is_read_at_its_first_piece():
-    found = read_one(
-        step('{"a":'), step("tr", tr=0.3, true=0.2, f=0.5), step("ue", ue=0.9, x=0.1), step("}")
-    )
-
-    assert found == pytest.approx((0.5, 0.0))
-
-
 def test_one_token_may_hold_the_end_of_the_key_the_value_and_more():
     top = {'":true,"': 0.5, '":false': 0.25, '":null': 0.125, '":': 0.125, "true": 0.0}
 
@@ -104,14 +96,6 @@ def test_white_space_puts_the_choice_off():
     assert found == pytest.approx((yes / (yes + no), 1 - yes - no))
 
 
-def test_white_space_without_alternatives_is_missing_mass_only():
-    found = read_one(
-        step('{"a":'), step(" ", taken=0.5), step("true", true=0.6, false=0.2), step("}")
-    )
-
-    assert found == pytest.approx((0.75, 0.6))
-
-
 def test_tokens_that_end_a_key_with_its_value_count_though_another_was_taken():
     # A vocabulary with '":true' in it: whoever means true would have used it.
     ends = {'":': 0.3, '":true': 0.5, '":false': 0.1, '" :': 0.05, "s": 0.05}
@@ -131,13 +115,6 @@ def test_the_taken_token_counts_though_it_is_not_listed():
     assert found == pytest.approx((0.25, 0.6))
 
 
-def test_a_token_that_is_listed_twice_counts_once():
-    choices = (("true", 0.5), ("false", 0.25), ("true", 0.5), ("false", 0.125))
-    doubled = TokenStep("true", log(0.5), tuple(TokenChoice(w, log(p)) for w, p in choices))
-
-    assert read_one(step('{"a":'), doubled, step("}")) == pytest.approx((2 / 3, 1 / 4))
-
-
 def test_what_is_never_said_has_probability_zero():
     tops = [
         (TokenChoice("true", 0.0), TokenChoice("false", never))
@@ -153,10 +130,6 @@ def test_rounding_above_one_is_one():
     top = (TokenChoice("true", 0.001), TokenChoice("false", -9999.0))
 
     assert read_one(step('{"a":'), TokenStep("true", 0.001, top), step("}")) == (1.0, 0.0)
-
-
-def test_a_sure_token_alone_has_no_other_side():
-    assert read_one(step('{"a":'), step("false", false=1.0), step("}")) == (0.0, 0.0)
 
 
 NOT_LOGARITHMS = (
@@ -444,19 +417,3 @@ def check_against_oracle(names, text, steps, places):
 )
 def test_probabilities_are_those_of_all_known_continuations(drawn):
     check_against_oracle(*drawn)
-
-
-@given(drawn=tokenised(), odd=st.sampled_from([math.nan, 5.0, math.inf, 1e308, -math.inf]))
-def test_odd_numbers_give_probabilities_or_an_error(drawn, odd):
-    names, text, steps, _ = drawn
-    spoilt = tuple(
-        TokenStep(row.token, odd, tuple(TokenChoice(c.token, odd) for c in row.top))
-        for row in steps
-    )
-
-    try:
-        (found,) = read([Reply(text=text, steps=spoilt)], *names)
-    except UnsupportedError:
-        return
-    for pair in found:
-        assert isinstance(pair, Failure) or (0 <= pair[0] <= 1 and 0 <= pair[1] <= 1)
