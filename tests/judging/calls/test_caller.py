@@ -61,7 +61,6 @@ def test_replies_that_stay_unreadable_are_a_failure(max_attempts):
         RefusalError("I would rather not"),
         ContentFilterError("filtered", status=400),
         BadRequestError("too long", status=400),
-        UnsupportedError("no seeds here", feature="seed", status=400),
         ModelCallError("not recorded"),
     ],
 )
