@@ -283,7 +283,6 @@ def test_what_is_known_of_a_provider_is_declared_and_can_be_declared_otherwise()
         ("native/nobody/x", {}, "`native/` must be followed by one of .*anthropic.*, got 'nobody'"),
         ("native/anthropic/https://stranger.example/x", {}, "must be 'native/<provider>/<model>'"),
         (ANTHROPIC, {"max_tokens": 0}, "`max_tokens`"),
-        (ANTHROPIC, {"key_header": "x-key"}, "`key_header` must come with a server"),
         (ANTHROPIC, {"extra": {"api_key": "x"}}, "`extra` must not say where"),
         (ANTHROPIC, {"extra": {"metadata": {"password": "x"}}}, "`extra` must hold no key"),
         (ANTHROPIC, {"extra": {"server_url": "https://x"}}, "`extra` must not say where"),

@@ -1,16 +1,19 @@
 """Asks models by OpenAI's chat completions, and adapts to what each server takes.
 
-A call passes through the files in this order: here the request is made, `connection` sends it,
-`replies` reads replies, `errors` classifies everything else.
+`connection` sends requests, and `errors` classifies what is no reply.
 """
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 import time
-from dataclasses import dataclass
+from bisect import bisect_right
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import accumulate, chain, repeat
+from math import nan
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,35 +21,38 @@ import msgspec
 from voirdire import errors
 from voirdire._validation import check_count, check_positive
 from voirdire.models import connection as http
-from voirdire.models.errors import Server, reset_s
+from voirdire.models.errors import Server, reset_s, says
 from voirdire.models.port import FORMS, Capabilities
-from voirdire.models.replies import read_replies
+from voirdire.records import Reply, TokenChoice, TokenStep, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from voirdire._types import ReplyForm
     from voirdire.models.port import ChatRequest
-    from voirdire.records import Message, Reply
+    from voirdire.records import Message
 
-__all__ = ["ChatCompletionsModel", "Connection", "Dialect", "OpenAICompatibleModel"]
+__all__ = ["OpenAICompatibleModel", "thinks_first"]
 
-_MOST_KEPT = 64  # a run has few system messages and parameters
-_THINKS = re.compile(
-    r"(?:.*/)?(?:o[1-9](?:-|$)|gpt-5(?!.*chat))|.*(?:gpt-oss|deepseek-(?:r1|reasoner|v[4-9])|qwq|"
-    r"magistral|thinking|reasoning(?!-off)|gemini-(?:2\.5|[3-9])|grok-(?:3-mini|4)|"
-    r"kimi-k2\.[5-9]|glm-(?:4\.[5-9]|[5-9])|qwen3)",
-    re.IGNORECASE,
+L = TypeVar("L")
+Change: TypeAlias = "tuple[str, Any]"  # the name of a parameter, and what is sent in its place
+Changes: TypeAlias = "Mapping[str, Any]"
+Making: TypeAlias = "Callable[..., errors.ModelCallError]"
+Result: TypeAlias = "Sequence[Reply] | errors.ModelCallError"
+
+_NULL = msgspec.Raw(b"null")
+_MOST_TOKENS = 10**9  # of one call; a larger number is wrong
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_FLAT_ARRAY = rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+\]'
+# A member of an object: its key, and the text from the colon to the value's end.
+_MEMBER = re.compile(
+    rf'\s*+{_STRING}\s*+:(\s*+(?:{_STRING}|[^\s"\[\]{{}},:]++|{_FLAT_ARRAY}))\s*+([,}}])'
 )
-_THINKS_NOT = re.compile(r"non-reasoning|instruct", re.IGNORECASE)
+_FENCE = re.compile(r"\s*(?:```(?:json)?)?\s*(\{.*\})\s*(?:```)?\s*", re.S | re.I)
+_MOST_KEPT = 64  # a run has few system messages and parameters
 _HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs, which strict servers refuse
 _encode = msgspec.json.Encoder().encode
 
-# Fields of the body that have a place of their own.
-_OURS = {
-    *("logprobs", "max_completion_tokens", "max_tokens", "messages", "model", "n", "random_seed"),
-    *("reasoning_effort", "response_format", "seed", "stream", "temperature", "top_logprobs"),
-}
 # What may be left out of a schema: replies are checked here all the same.
 _KEYWORDS = {"additionalProperties", "strict", "minimum", "maximum", "minItems", "maxItems"}
 # What a server may refuse, and what is sent in place of it; None leaves it out.
@@ -55,357 +61,85 @@ _INSTEAD: Mapping[str, Any] = {
     "system": "the beginning of the user's message", "max_tokens": None, "reasoning_effort": None,
     "stream": True,
 }  # fmt: skip
-_USUAL = {
-    "response_format": "form",
-    "logprobs": "top_logprobs",
-    "max_completion_tokens": "max_tokens",
-}
+_USUAL = {"response_format": "form", "logprobs": "top_logprobs"}
+_OURS = {*_USUAL, *_INSTEAD, "messages", "model", "max_completion_tokens"}  # they have other places
 _BREAKING = {"top_logprobs", "system"}  # with the form, what some servers break of
 _MOST_SEARCHES = 2
 _NEARLY_ZERO = 0.01
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w.-]*[a-zA-Z])")  # not that of a model's name
-_OF_SIZE = re.compile(r"large|small|most|least|exceed|less|greater|range|between|[<>]", re.I)
-_ABOVE_ZERO = re.compile(r"positive|greater|above|range|between|[>(] ?0|大于", re.I)
 _LONG_WAIT_S = 600.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
-    """What differs between servers and cannot be learned from their errors.
+class _Message(msgspec.Struct):
+    content: str | list[Any] | dict[str, Any] | None = None  # a list where it is split by kind
+    refusal: Any = None
+    # where some servers put the answer
+    tool_calls: msgspec.Raw = _NULL
+    function_call: msgspec.Raw = _NULL
+    reasoning_content: msgspec.Raw = _NULL
+    reasoning: msgspec.Raw = _NULL
 
-    Attributes
-    ----------
-    thinks : bool
-        Whether the model thinks before it replies. Its limit then includes the thinking, so that a
-        limit for the reply alone is not sent. A wrong guess costs no more than that limit.
-    counts_logprobs : bool
-        Whether ``logprobs`` is the number itself, instead of true beside ``top_logprobs``.
-    marks_cache : bool
-        Whether the system message has Anthropic's mark for caching. Other servers cache without it,
-        or refuse it.
+
+class _Choice(msgspec.Struct, Generic[L]):
+    message: _Message | None = None
+    text: str | None = None
+    finish_reason: Any = None
+    error: Any = None
+    logprobs: L | None = None
+
+
+class _Completion(msgspec.Struct, Generic[L]):
+    choices: list[_Choice[L]] | None = None
+    model: Any = None
+    usage: Any = None
+    error: Any = None
+
+
+class _Step(msgspec.Struct, gc=False):
+    token: str
+    logprob: float | None = None
+    top_logprobs: msgspec.Raw = _NULL  # most of them are never read
+
+
+class _LogProbs(msgspec.Struct):
+    """In OpenAI's shape, or in the older one of parallel lists."""
+
+    content: list[_Step] | None = None
+    tokens: list[str] | None = None
+    token_logprobs: list[float | None] | None = None
+    top_logprobs: list[dict[str, float | None] | None] | None = None
+
+
+class _Likely(msgspec.Struct, gc=False):
+    token: str
+    logprob: float | None = None
+
+
+_plain = msgspec.json.Decoder(_Completion[Any])  # with log-probabilities of any shape
+_full = msgspec.json.Decoder(_Completion[_LogProbs])
+_likely = msgspec.json.Decoder(list[_Likely] | None)
+
+
+def thinks_first(model: str) -> bool:
+    """Guess from its name whether a model thinks before it replies.
+
+    The limit of tokens then includes the thinking, so that a limit for the reply alone is not sent.
+    A wrong guess costs no more than that limit.
     """
-
-    thinks: bool = False
-    counts_logprobs: bool = False
-    marks_cache: bool = False
+    return says("thinking model", model) and not says("other model", model)
 
 
-def guess_dialect(model: str, *, base_url: str, effort: str | None) -> Dialect:
-    """Guess the dialect of a server from the names of its model and its host."""
-    host = urlsplit(base_url).hostname
-    thinks = bool(_THINKS.match(model)) and not _THINKS_NOT.search(model)
-    is_routed = host == "openrouter.ai" and model.startswith("anthropic/")
-    return Dialect(
-        thinks=thinks if effort is None else effort != "none",
-        counts_logprobs=host == "api.together.xyz",
-        marks_cache=is_routed or host == "api.anthropic.com",
-    )
-
-
-class Connection(Protocol):
-    """Where requests go: a server by HTTP, or a library."""
-
-    async def send(self, body: bytes) -> http.HttpAnswer:
-        """Send the body of a request; raise a `ModelCallError` where there is no answer."""
-
-    async def close(self) -> None:
-        """Close what the running event loop has open."""
-
-
-class ChatCompletionsModel:
-    """A model that learns what its server takes.
-
-    Where an error names a parameter that was sent, the request is made again at once without it,
-    or with what the message allows. What helped holds for every later request. A change that did
-    not help is forgotten, since the error was about something else. Where an error names nothing,
-    and there was no reply yet, parameters are left out one at a time.
-    """
-
-    is_remote = True
-
-    def __init__(
-        self,
-        model: str,
-        *,
-        name: str,
-        dialect: Dialect,
-        connection: Connection | None,
-        keys: http.Keys,
-        key_variable: str | None,
-        capabilities: Capabilities | None = None,
-        **settings: Any,
-    ) -> None:
-        self._dialect = dialect
-        self._connection = connection
-        self._server = Server(name=name, keys=keys, key_variable=key_variable)
-        self.name = name
-        self.capabilities = capabilities or Capabilities()
-        self.adaptations: Sequence[str] = self._server.adaptations
-        self._settings = _check_settings(**settings)
-        # Only the user message differs between calls: all else is encoded once.
-        self._head = b'{"model":' + _encode(model) + b',"messages":['
-        encode_system = partial(_encode_message, marks_cache=dialect.marks_cache)
-        self._encode_system = lru_cache(_MOST_KEPT)(encode_system)
-        self._encode_fields = lru_cache(_MOST_KEPT)(lambda *asked: _encode(self._fields(*asked)))
-        self._changes: dict[str, Any] = {}
-        self._n_searches = 0
-        self._closed_until = 0.0
-
-    async def close(self) -> None:
-        """Close this event loop's connections; the model can be used again after it."""
-        if self._connection is not None:
-            await self._connection.close()
-
-    async def reply(self, request: ChatRequest) -> Reply:
-        """Answer one request; raise a `ModelCallError` where there is no reply."""
-        return (await self.samples(request, 1))[0]
-
-    async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
-        """Ask for several replies in one call.
-
-        Parameters
-        ----------
-        request : ChatRequest
-            What is asked, at a temperature above 0: else all replies are alike.
-        n : int
-            How many, at least 1.
-
-        Returns
-        -------
-        sequence of Reply
-            At most `n`; fewer where the server gives fewer, or where some choices are refusals or
-            were held back; one where it takes no number. The first has the usage of all.
-
-        Raises
-        ------
-        ModelCallError
-            If there is no reply at all; an `UnsupportedError` with the feature ``"logprobs"``
-            where the server refuses to give them.
-        """
-        request = msgspec.structs.replace(request, n=n)
-        sure = changes = self._changes
-        reasons: dict[str, errors.ModelCallError] = {}
-        trials: Iterator[tuple[str, Any]] | None = None
-        result = await self._send(request, changes)
-        while isinstance(result, errors.UnsupportedError):
-            if result.feature:
-                sure = changes
-                name, value = self._change(result, request, changes)
-            else:
-                trials = trials or self._trials(request, changes, status=result.status)
-                name, value = next(trials, ("", None))
-            if not name:
-                break
-            changes, reasons[name] = {**sure, name: value}, result
-            result = await self._send(request, changes)
-        if isinstance(result, errors.UnsupportedError):
-            kind = errors.ServerError if (result.status or 0) >= 500 else errors.BadRequestError
-            raise kind(str(result), status=result.status)
-        if isinstance(result, errors.ModelCallError):
-            raise result
-        if changes.get("top_logprobs", n) is None:
-            reason = reasons["top_logprobs"]
-            raise errors.UnsupportedError(str(reason), feature="logprobs", status=reason.status)
-        self._server.has_replied = True
-        for name in reasons.keys() & changes.keys():
-            if self._changes.get(name, reasons) != changes[name]:
-                self._changes = {**self._changes, name: changes[name]}
-                how = "left out" if changes[name] is None else f"sent as {changes[name]}"
-                self._server.note(f"`{name}` is {how}, since {reasons[name]}")
-        return result
-
-    def _trials(
-        self, request: ChatRequest, changes: Mapping[str, Any], *, status: int | None
-    ) -> Iterator[tuple[str, Any]]:
-        """Give one change at a time, to find what is refused without a word; not too often."""
-        self._n_searches += 1
-        if self._n_searches <= _MOST_SEARCHES:
-            later = FORMS[FORMS.index(_form(request, changes)) + 1 :]
-            yield from (("form", form) for form in later)
-            names = self._names(request, changes)
-            if (status or 0) >= 500:
-                names &= _BREAKING
-            yield from ((name, value) for name, value in _INSTEAD.items() if name in names)
-
-    async def _send(
-        self, request: ChatRequest, changes: Mapping[str, Any]
-    ) -> Sequence[Reply] | errors.ModelCallError:
-        """Make one call; an `UnsupportedError` has the name of what may be refused."""
-        server = self._server
-        left_s = self._closed_until - time.monotonic()
-        if left_s > 0:
-            said = server.sentence("said in its last reply that its limit is used up")
-            return errors.RateLimitError(said, retry_after_s=left_s)
-        if self._connection is None:
-            msg = f"{self.name!r} was made without keys, for estimates: it can be asked nothing."
-            raise errors.InputError(msg)
-        messages = [
-            self._encode_system(message) if message.role == "system" else _encode_message(message)
-            for message in _messages(request, changes)
-        ]
-        rest = msgspec.structs.replace(request, messages=())
-        fields = self._encode_fields(rest, tuple(changes.items()))
-        tail = b"]}" if fields == b"{}" else b"]," + fields[1:]
-        answer = await self._connection.send(b"".join((self._head, b",".join(messages), tail)))
-
-        def error(said: object, status: int = 0) -> errors.ModelCallError:
-            return server.error(
-                said,
-                status=status,
-                headers=answer.headers,
-                request=request,
-                sent=self._names(request, changes),
-            )
-
-        if not 200 <= answer.status < 300:
-            return error(answer.body, answer.status)
-        if server.keys.are_in(answer.body):  # a reply is stored, and shown in part
-            said = server.sentence("sent a key back that it was called with; its reply is not kept")
-            return errors.ServerError(said)
-        if "0" in answer.headers.values():
-            wait_s = reset_s(answer.headers, is_used_up=True) or 0.0
-            self._closed_until = time.monotonic() + wait_s if wait_s > _LONG_WAIT_S else 0.0
-        form = _form(request, changes)
-        return read_replies(answer.body, request=request, form=form, server=server, error=error)
-
-    def _fields(self, request: ChatRequest, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-        """Return every field of the body except the model and the messages."""
-        changes, settings = dict(pairs), self._settings
-        temperature, limit, top = request.temperature, request.max_tokens, request.top_logprobs
-        top = None if top is None else changes.get("top_logprobs", top)
-        fields: dict[str, Any] = {
-            "response_format": _response_format(request, changes),
-            "temperature": settings["temperature"] if temperature is None else temperature,
-            "max_tokens": settings["max_tokens"] or (None if self._dialect.thinks else limit),
-            "reasoning_effort": settings["reasoning_effort"],
-            "seed": request.seed,
-            "n": request.n if request.n > 1 else None,
-            "logprobs": top if top is None or self._dialect.counts_logprobs else True,
-            "top_logprobs": None if self._dialect.counts_logprobs else top,
-            "stream": changes.get("stream"),
-        }
-        sent = {
-            changes.get(f"name of {name}", name): changes.get(name, value)
-            for name, value in fields.items()
-            if value is not None
-        }
-        sent |= settings["extra"]
-        return {name: value for name, value in sent.items() if value is not None}
-
-    def _names(self, request: ChatRequest, changes: Mapping[str, Any]) -> set[str]:
-        """Name all that the server may refuse of a request, by the usual names."""
-        fields = self._fields(request, changes.items())
-        schema = _encode(fields.get("response_format")).decode()
-        names = {_USUAL.get(name, name) for name in fields} ^ {"stream"}
-        names |= {message.role for message in _messages(request, changes)}
-        names &= {"form", *_INSTEAD}
-        return names | {word for word in _KEYWORDS if f'"{word}":' in schema}
-
-    def _change(
-        self, error: errors.UnsupportedError, request: ChatRequest, changes: Mapping[str, Any]
-    ) -> tuple[str, Any]:
-        """Return what to send in place of what a server refused."""
-        name, text = error.feature, str(error)
-        fields = self._fields(request, changes.items())
-        if name == "form":
-            return name, FORMS[FORMS.index(_form(request, changes)) + 1]
-        if name == "top_logprobs":
-            top = fields.get("top_logprobs") or fields["logprobs"]
-            allowed = [int(number) for number in _NUMBER.findall(text) if 2 <= int(number) < top]
-            return name, max(allowed, default=None)
-        if name == "max_tokens" and name in fields and not _OF_SIZE.search(text):
-            return "name of max_tokens", "max_completion_tokens"
-        if name == "temperature" and fields[name] == 0 and _ABOVE_ZERO.search(text):
-            return name, _NEARLY_ZERO
-        return name, _INSTEAD.get(name)
-
-
-def _form(request: ChatRequest, changes: Mapping[str, Any]) -> ReplyForm:
-    """Return the form of reply that is really asked for."""
-    return max(request.form, changes.get("form", request.form), key=FORMS.index)
-
-
-def _messages(request: ChatRequest, changes: Mapping[str, Any]) -> Sequence[Message]:
-    """Return the messages; where the server knows no role `system`, it begins the user's."""
-    if "system" not in changes:
-        return request.messages
-    system = [message.content for message in request.messages if message.role == "system"]
-    first, *others = [message for message in request.messages if message.role != "system"]
-    content = "\n\n".join([*system, first.content])
-    return (msgspec.structs.replace(first, content=content), *others)
-
-
-def _response_format(request: ChatRequest, changes: Mapping[str, Any]) -> dict[str, Any] | None:
-    form = _form(request, changes)
-    if form == "text":
-        return None
-    if form == "json_object":
-        return {"type": form}
-    named = {"name": "verdict", "strict": True, "schema": msgspec.json.decode(request.schema)}
-    return {"type": form, "json_schema": _without(named, changes)}
-
-
-def _without(value: Any, words: Mapping[str, Any], *, is_named: bool = False) -> Any:
-    """Leave keywords out of a schema; names of properties are none."""
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: _without(part, words, is_named=key == "properties" and not is_named)
-        for key, part in value.items()
-        if is_named or key not in words
-    }
-
-
-def _encode_message(message: Message, *, marks_cache: bool = False) -> bytes:
-    """Encode a message: its text, or parts of text and images."""
-    try:
-        if not message.images and not marks_cache:
-            return _encode(message)
-        text: dict[str, Any] = {"type": "text", "text": message.content}
-        text |= {"cache_control": {"type": "ephemeral"}} if marks_cache else {}
-        images = [{"type": "image_url", "image_url": {"url": image}} for image in message.images]
-        return _encode({"role": message.role, "content": [text, *images]})
-    except UnicodeEncodeError:
-        whole = msgspec.structs.replace(message, content=_HALVES.sub("\ufffd", message.content))
-        return _encode_message(whole, marks_cache=marks_cache)
-
-
-def _check_settings(
-    *,
-    temperature: float | None = None,
-    reasoning_effort: str | None = None,
-    max_tokens: int | None = None,
-    extra: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the settings of a model; `extra` must be JSON without keys and without our fields."""
-    if temperature is not None:
-        check_positive("temperature", temperature, zero=True)
-    if max_tokens is not None:
-        check_count("max_tokens", max_tokens, minimum=1)
-    for name in _OURS.intersection(extra or ()):
-        msg = f"`extra` must not hold {name!r}, which has its own place."
-        raise errors.InputError(f"{msg} Leave it out, or set it as a setting of the judge.")
-    try:
-        encoded = _encode(dict(extra or {}))
-    except (TypeError, ValueError, RecursionError):  # not JSON, or a circle
-        msg = "`extra` must hold JSON values, got something else."
-        raise errors.InputError(f"{msg} Write numbers, words, lists and mappings.") from None
-    if http.looks_like_key(encoded.decode()):
-        msg = "`extra` must hold no key and no password, got what looks like one."
-        raise errors.InputError(f"{msg} Name the variable that holds it: `api_key_env`.")
-    return {
-        "temperature": temperature,
-        "reasoning_effort": reasoning_effort,
-        "max_tokens": max_tokens,
-        "extra": msgspec.json.decode(encoded),
-    }
-
-
-class OpenAICompatibleModel(ChatCompletionsModel):
+class OpenAICompatibleModel:
     """A model behind any server that speaks OpenAI's chat completions.
 
     `voirdire.models.load_model` makes one from a name such as ``"openai/gpt-4o-mini"`` and knows
     the addresses, the variables of keys and the ways of the providers.
+
+    The model learns what its server takes. Where an error names a parameter that was sent, the
+    request is made again at once without it, or with what the message allows. What helped holds for
+    every later request. A change that did not help is forgotten, since the error was about
+    something else. Where an error names nothing, and there was no reply yet, parameters are left
+    out one at a time.
 
     Parameters
     ----------
@@ -454,6 +188,8 @@ class OpenAICompatibleModel(ChatCompletionsModel):
     'http://localhost:8080/v1'
     """
 
+    is_remote = True
+
     def __init__(
         self,
         *,
@@ -464,24 +200,490 @@ class OpenAICompatibleModel(ChatCompletionsModel):
         key_header: str | None = None,
         served_as: str | None = None,
         reads_keys: bool = True,
+        capabilities: Capabilities | None = None,
         **settings: Any,
     ) -> None:
-        name, base_url = name or model, http.check_base_url(base_url)
-        keys = http.read_keys(api_key_env, header=key_header) if reads_keys else http.Keys({})
-        connection = http.HttpConnection(base_url, "/chat/completions", name=name, keys=keys)
-        effort = settings.get("reasoning_effort")
-        super().__init__(
-            model,
-            name=name,
-            dialect=guess_dialect(model, base_url=base_url, effort=effort),
-            connection=connection if reads_keys else None,
-            keys=keys,
-            key_variable=api_key_env,
-            **settings,
-        )
-        here = {"api": "chat/completions", "base_url": served_as or base_url, "model": model}
+        self.name = name = name or model
+        base_url = http.check_base_url(base_url)
+        self.capabilities = capabilities or Capabilities()
+        self._settings = _check_settings(settings)
         told = {key: value for key, value in self._settings.items() if value not in (None, {})}
-        self.settings = here | told
+        here = {"api": "chat/completions", "base_url": served_as or base_url, "model": model}
+        self.settings: dict[str, Any] = here | told
+        host, effort = urlsplit(base_url).hostname, self._settings["reasoning_effort"]
+        self._thinks = thinks_first(model) if effort is None else effort != "none"
+        # There `logprobs` is the number itself, instead of true beside `top_logprobs`.
+        self._counts_logprobs = host == "api.together.xyz"
+        # Other servers cache without a mark, or refuse it.
+        is_routed = host == "openrouter.ai" and model.startswith("anthropic/")
+        marks_cache = is_routed or host == "api.anthropic.com"
+        keys = http.read_keys(api_key_env, header=key_header) if reads_keys else http.Keys({})
+        self._server = Server(name=name, keys=keys, key_variable=api_key_env)
+        self.adaptations: Sequence[str] = self._server.adaptations
+        self._connection: http.HttpConnection | None = None
+        if reads_keys:
+            path = "/chat/completions"
+            self._connection = http.HttpConnection(base_url, path, name=name, keys=keys)
+        # Only the user message differs between calls: all else is encoded once.
+        self._head = b'{"model":' + _encode(model) + b',"messages":['
+        encode_system = partial(_encode_message, marks_cache=marks_cache)
+        self._encode_system = lru_cache(_MOST_KEPT)(encode_system)
+        self._encode_fields = lru_cache(_MOST_KEPT)(lambda *asked: _encode(self._fields(*asked)))
+        self._changes: dict[str, Any] = {}
+        self._n_searches = 0
+        self._closed_until = 0.0
 
-    def __repr__(self) -> str:
-        return f"OpenAICompatibleModel(name={self.name!r}, base_url={self.settings['base_url']!r})"
+    async def close(self) -> None:
+        """Close this event loop's connections; the model can be used again after it."""
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def reply(self, request: ChatRequest) -> Reply:
+        """Answer one request; raise a `ModelCallError` where there is no reply."""
+        return (await self.samples(request, 1))[0]
+
+    async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
+        """Ask for several replies in one call.
+
+        Parameters
+        ----------
+        request : ChatRequest
+            What is asked, at a temperature above 0: else all replies are alike.
+        n : int
+            How many, at least 1.
+
+        Returns
+        -------
+        sequence of Reply
+            At most `n`; fewer where the server gives fewer, or where some choices are refusals or
+            were held back; one where it takes no number. The first has the usage of all.
+
+        Raises
+        ------
+        ModelCallError
+            If there is no reply at all; an `UnsupportedError` with the feature ``"logprobs"``
+            where the server refuses to give them.
+        """
+        request = msgspec.structs.replace(request, n=n)
+        sure = changes = self._changes
+        reasons: dict[str, errors.ModelCallError] = {}
+        trials: Iterator[Change] | None = None
+        result = await self._send(request, changes)
+        while isinstance(result, errors.UnsupportedError):
+            if result.feature:
+                sure = changes
+                name, value = self._change(result.feature, str(result), request, changes)
+            else:
+                trials = trials or self._trials(result, request, changes)
+                name, value = next(trials, ("", None))
+            if not name:
+                break
+            changes, reasons[name] = {**sure, name: value}, result
+            result = await self._send(request, changes)
+        if isinstance(result, errors.UnsupportedError):
+            kind = errors.ServerError if (result.status or 0) >= 500 else errors.BadRequestError
+            raise kind(str(result), status=result.status)
+        if isinstance(result, errors.ModelCallError):
+            raise result
+        if changes.get("top_logprobs", n) is None:
+            reason = reasons["top_logprobs"]
+            raise errors.UnsupportedError(str(reason), feature="logprobs", status=reason.status)
+        self._server.has_replied = True
+        for name in reasons.keys() & changes.keys():
+            if self._changes.get(name, reasons) != changes[name]:
+                self._changes = {**self._changes, name: changes[name]}
+                how = "left out" if changes[name] is None else f"sent as {changes[name]}"
+                named = "response_format" if name == "form" else name
+                self._server.note(f"`{named}` is {how}, since {reasons[name]}")
+        return result
+
+    def _trials(self, error: Exception, request: ChatRequest, changes: Changes) -> Iterator[Change]:
+        """Give one change at a time, to find what is refused without a word; not too often."""
+        self._n_searches += 1
+        if self._n_searches <= _MOST_SEARCHES:
+            later = FORMS[FORMS.index(_form(request, changes)) + 1 :]
+            yield from (("form", form) for form in later)
+            is_broken = (getattr(error, "status", None) or 0) >= 500
+            names = self._names(request, changes) & (_BREAKING if is_broken else _INSTEAD.keys())
+            yield from ((name, value) for name, value in _INSTEAD.items() if name in names)
+
+    async def _send(self, request: ChatRequest, changes: Changes) -> Result:
+        """Make one call; an `UnsupportedError` has the name of what may be refused."""
+        server = self._server
+        left_s = self._closed_until - time.monotonic()
+        if left_s > 0:
+            what = "said in its last reply that its limit is used up"
+            return server.fail(errors.RateLimitError, what, wait_s=left_s)
+        if self._connection is None:
+            msg = f"{self.name!r} was made without keys, for estimates: it can be asked nothing."
+            raise errors.InputError(msg)
+        messages = [
+            self._encode_system(message) if message.role == "system" else _encode_message(message)
+            for message in _messages(request, changes)
+        ]
+        rest = msgspec.structs.replace(request, messages=())
+        fields = self._encode_fields(rest, tuple(changes.items()))
+        tail = b"]}" if fields == b"{}" else b"]," + fields[1:]
+        answer = await self._connection.send(b"".join((self._head, b",".join(messages), tail)))
+        names = partial(self._names, request, changes)
+        error = partial(server.error, headers=answer.headers, request=request, list_sent=names)
+        if not 200 <= answer.status < 300:
+            return error(answer.body, status=answer.status)
+        if server.keys.are_in(answer.body):  # a reply is stored, and shown in part
+            what = "sent a key back that it was called with; its reply is not kept"
+            return server.fail(errors.ServerError, what)
+        if "0" in answer.headers.values():
+            wait_s = reset_s(answer.headers, is_used_up=True) or 0.0
+            self._closed_until = time.monotonic() + wait_s if wait_s > _LONG_WAIT_S else 0.0
+        return self._read(answer.body, request, _form(request, changes), error)
+
+    def _read(self, body: bytes, request: ChatRequest, form: ReplyForm, error: Making) -> Result:
+        """Read the body of an answer whose status says that it holds replies.
+
+        Their texts are without the reasoning that the server separates; the first has the usage of
+        the call. A choice without a reply is left out where another has one. Where none has, the
+        error says why: `error` makes it where the server says so.
+        """
+        fail = self._server.fail
+        completion = _decode(body, with_logprobs=request.top_logprobs is not None)
+        if completion is None:
+            return fail(errors.ServerError, "sent what is no chat completion", quoted=body)
+        if completion.error or not completion.choices:
+            return error({"error": completion.error} if completion.error else body)
+        usage = _usage(completion.usage)
+        replies: list[Reply] = []
+        failures: list[errors.ModelCallError] = []
+        for place, choice in enumerate(completion.choices[: request.n]):
+            reason = str(choice.finish_reason or "")
+            message = choice.message or _Message(content=choice.text)
+            refusal = str(message.refusal or "")
+            if choice.error:
+                failures.append(error({"error": choice.error}))
+            elif says("held back", reason):
+                what = "held its reply back: content filter"
+                failures.append(fail(errors.ContentFilterError, what))
+            elif refusal or reason == "refusal":
+                failures.append(fail(errors.RefusalError, "declined to reply", quoted=refusal))
+            elif says("broken off", reason):
+                what = "broke off with an error"
+                failures.append(fail(errors.ServerError, what, quoted=reason))
+            else:
+                text = _text(message.content)
+                if not text.strip() and request.form != "text":
+                    text = _answer_elsewhere(message, self._server) or text
+                told = choice.logprobs if isinstance(choice.logprobs, _LogProbs) else None
+                reply = Reply(
+                    text=text,
+                    steps=None if told is None else _steps(told, text=text, body=body, place=place),
+                    form=form,
+                    finish_reason="length" if says("cut off", reason) else reason or None,
+                    model=completion.model if isinstance(completion.model, str) else None,
+                    usage=None if replies else usage,
+                )
+                replies.append(reply)
+        return replies or failures[0]
+
+    def _fields(self, request: ChatRequest, pairs: Iterable[Change]) -> dict[str, Any]:
+        """Return every field of the body except the model and the messages."""
+        changes, settings = dict(pairs), self._settings
+        temperature, limit, top = request.temperature, request.max_tokens, request.top_logprobs
+        top = None if top is None else changes.get("top_logprobs", top)
+        fields: dict[str, Any] = {
+            "response_format": _response_format(request, changes),
+            "temperature": settings["temperature"] if temperature is None else temperature,
+            "max_tokens": settings["max_tokens"] or (None if self._thinks else limit),
+            "reasoning_effort": settings["reasoning_effort"],
+            "seed": request.seed,
+            "n": request.n if request.n > 1 else None,
+            "logprobs": top if top is None or self._counts_logprobs else True,
+            "top_logprobs": None if self._counts_logprobs else top,
+            "stream": changes.get("stream"),
+        }
+        sent = {
+            changes.get(f"name of {name}", name): changes.get(name, value)
+            for name, value in fields.items()
+            if value is not None
+        }
+        sent |= settings["extra"]
+        return {name: value for name, value in sent.items() if value is not None}
+
+    def _names(self, request: ChatRequest, changes: Changes) -> set[str]:
+        """Name all that the server may refuse of a request, by the usual names."""
+        fields = self._fields(request, changes.items())
+        schema = _encode(fields.get("response_format")).decode()
+        names = {_USUAL.get(name, name).replace("completion_", "") for name in fields} ^ {"stream"}
+        names |= {message.role for message in _messages(request, changes)}
+        names &= {"form", *_INSTEAD}
+        return names | {word for word in _KEYWORDS - changes.keys() if f'"{word}":' in schema}
+
+    def _change(self, name: str, text: str, request: ChatRequest, changes: Changes) -> Change:
+        """Return what to send in place of what a server refused in these words."""
+        fields = self._fields(request, changes.items())
+        if name == "form":
+            return name, FORMS[FORMS.index(_form(request, changes)) + 1]
+        if name == "top_logprobs":
+            top = fields.get("top_logprobs") or fields["logprobs"]
+            allowed = [int(number) for number in _NUMBER.findall(text) if 2 <= int(number) < top]
+            return name, max(allowed, default=None)
+        if name == "max_tokens" and name in fields and not says("size", text):
+            return "name of max_tokens", "max_completion_tokens"
+        if name == "temperature" and fields[name] == 0 and says("above zero", text):
+            return name, _NEARLY_ZERO
+        return name, _INSTEAD.get(name)
+
+
+def _form(request: ChatRequest, changes: Changes) -> ReplyForm:
+    """Return the form of reply that is really asked for."""
+    return max(request.form, changes.get("form", request.form), key=FORMS.index)
+
+
+def _messages(request: ChatRequest, changes: Changes) -> Sequence[Message]:
+    """Return the messages; where the server knows no role `system`, it begins the user's."""
+    if "system" not in changes:
+        return request.messages
+    system = [message.content for message in request.messages if message.role == "system"]
+    first, *others = [message for message in request.messages if message.role != "system"]
+    content = "\n\n".join([*system, first.content])
+    return (msgspec.structs.replace(first, content=content), *others)
+
+
+def _response_format(request: ChatRequest, changes: Changes) -> dict[str, Any] | None:
+    form = _form(request, changes)
+    if form == "text":
+        return None
+    if form == "json_object":
+        return {"type": form}
+    named = {"name": "verdict", "strict": True, "schema": msgspec.json.decode(request.schema)}
+    return {"type": form, "json_schema": _without(named, changes)}
+
+
+def _without(value: Any, words: Mapping[str, Any], *, is_named: bool = False) -> Any:
+    """Leave keywords out of a schema; names of properties are none."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _without(part, words, is_named=key == "properties" and not is_named)
+        for key, part in value.items()
+        if is_named or key not in words
+    }
+
+
+def _encode_message(message: Message, *, marks_cache: bool = False) -> bytes:
+    """Encode a message: its text, or parts of text and images."""
+    try:
+        if not message.images and not marks_cache:
+            return _encode(message)
+        text: dict[str, Any] = {"type": "text", "text": message.content}
+        text |= {"cache_control": {"type": "ephemeral"}} if marks_cache else {}
+        images = [{"type": "image_url", "image_url": {"url": image}} for image in message.images]
+        return _encode({"role": message.role, "content": [text, *images]})
+    except UnicodeEncodeError:
+        whole = msgspec.structs.replace(message, content=_HALVES.sub("\ufffd", message.content))
+        return _encode_message(whole, marks_cache=marks_cache)
+
+
+def _check_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a model; `extra` must be JSON without keys and without our fields."""
+    settings = dict.fromkeys(("temperature", "reasoning_effort", "max_tokens", "extra")) | settings
+    if settings["temperature"] is not None:
+        check_positive("temperature", settings["temperature"], zero=True)
+    if settings["max_tokens"] is not None:
+        check_count("max_tokens", settings["max_tokens"], minimum=1)
+    extra = settings["extra"] or {}
+    for name in _OURS.intersection(extra):
+        msg = f"`extra` must not hold {name!r}, which has its own place."
+        raise errors.InputError(f"{msg} Leave it out, or set it as a setting of the judge.")
+    try:
+        encoded = _encode(dict(extra)).decode()
+    except (TypeError, ValueError, RecursionError):  # not JSON, or a circle
+        msg = "`extra` must hold JSON values, got something else."
+        raise errors.InputError(f"{msg} Write numbers, words, lists and mappings.") from None
+    if http.Keys({}).hide(encoded) != encoded or says("secret field", encoded):
+        msg = "`extra` must hold no key and no password, got what looks like one."
+        raise errors.InputError(f"{msg} Name the variable that holds it: `api_key_env`.")
+    return settings | {"extra": msgspec.json.decode(encoded)}
+
+
+def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
+    """Decode a body; None where it is not JSON, or not a chat completion."""
+    try:
+        body.decode()  # some parts are decoded later, if at all
+        return _full.decode(body) if with_logprobs else _plain.decode(body)
+    except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities are odd
+        return _decode(body, with_logprobs=False) if with_logprobs else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        mended = _mend(body)
+        return _decode(mended, with_logprobs=with_logprobs) if mended not in (None, body) else None
+
+
+def _mend(body: bytes) -> bytes | None:
+    """Return plain JSON for a byte-order mark, events, ``NaN``, or half a surrogate pair."""
+    try:
+        text = body.decode("utf-8-sig")
+        try:
+            whole = json.loads(text, parse_constant=lambda c: -9999.0 if c[0] == "-" else None)
+        except ValueError:
+            whole = _join_events(text)
+        return json.dumps(whole, ensure_ascii=False).encode(errors="replace") if whole else None
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _join_events(text: str) -> dict[str, Any] | None:
+    """Join the events of a stream that nobody asked for; None where it broke off."""
+    whole: dict[str, Any] = {}
+    choices: dict[int, dict[str, Any]] = {}
+    for line in text.split("\n"):
+        event = line.strip().removeprefix("data:").strip()
+        if not event.startswith("{"):
+            continue
+        chunk = json.loads(event)
+        whole |= {name: value for name, value in chunk.items() if value is not None}
+        for choice in chunk.get("choices") or ():
+            kept = choices.setdefault(choice.get("index", 0), {"message": {}})
+            for name, part in (choice.get("delta") or choice.get("message") or {}).items():
+                if isinstance(part, str):
+                    kept["message"][name] = kept["message"].get(name, "") + part
+            kept["finish_reason"] = choice.get("finish_reason") or kept.get("finish_reason")
+            steps = (choice.get("logprobs") or {}).get("content")
+            if steps:
+                kept.setdefault("logprobs", {"content": []})["content"] += steps
+    is_whole = "[DONE]" in text or any(kept["finish_reason"] for kept in choices.values())
+    return whole | {"choices": list(choices.values())} if is_whole or "error" in whole else None
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, without other parts, such as thoughts."""
+    if isinstance(content, dict):  # the object that was asked for, already decoded
+        return json.dumps(content, ensure_ascii=False)
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        texts = [part.get("text") for part in parts if part.get("type") in ("text", "output_text")]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content or ""
+
+
+def _answer_elsewhere(message: _Message, server: Server) -> str | None:
+    """Find the JSON object that was asked for in another field, as the whole of it."""
+    for place in ("tool_calls", "function_call", "reasoning_content", "reasoning"):
+        value = msgspec.json.decode(getattr(message, place))
+        for part in value if isinstance(value, list) else [value]:
+            call = part.get("function", part) if isinstance(part, dict) else {"arguments": part}
+            answer = _text(call.get("arguments")) if isinstance(call, dict) else ""
+            fenced = _FENCE.fullmatch(answer)
+            if fenced and _value_spans(fenced[1]):
+                name = server.name
+                server.note(f"Answers are read in `{place}`, since {name} leaves `content` empty.")
+                return fenced[1]
+    return None
+
+
+def _usage(counts: Any) -> Usage | None:
+    """Read the charged tokens; None where the server does not report them, or reports zeros.
+
+    Some servers leave reasoning out of the tokens of the completion, but none out of the total.
+    """
+    try:
+        prompt, completion = int(counts["prompt_tokens"]), int(counts["completion_tokens"])
+        unsaid = max(0, int(counts.get("total_tokens") or 0) - prompt - completion)
+        details = counts.get("prompt_tokens_details") or {}
+        cached = details.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0
+        details = counts.get("completion_tokens_details") or {"reasoning_tokens": unsaid}
+        reasoning = details.get("reasoning_tokens") or 0
+        cached, reasoning = min(max(0, cached), prompt), min(max(0, reasoning), completion + unsaid)
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return None
+    # Other values would make all sums and costs wrong.
+    if not (0 < prompt <= _MOST_TOKENS and 0 <= completion + unsaid <= _MOST_TOKENS):
+        return None
+    return Usage(prompt, completion + unsaid, cached, reasoning)
+
+
+def _steps(
+    logprobs: _LogProbs, *, text: str, body: bytes, place: int
+) -> tuple[TokenStep, ...] | None:
+    """Make the steps of a reply; None where the server gave none, or in an unknown shape.
+
+    Tokens before the text, such as a model's reasoning, and after it, such as the end of its turn,
+    are left out. Where the tokens do not spell the text, all are kept. Alternatives are kept at the
+    values of the text's JSON object, and at every step where the text is not such an object.
+    """
+    content = _steps_of_lists(logprobs) if logprobs.content is None else logprobs.content
+    if not content:
+        return None if text or logprobs.content is None else ()
+    tokens = [step.token for step in content]
+    at = "".join(tokens).rfind(text) if text else -1
+    if at < 0 and text:
+        tokens = _tokens_by_bytes(body, place=place) or tokens
+        at = "".join(tokens).rfind(text)
+    ends = list(accumulate(map(len, tokens)))
+    first, last = 0, len(tokens)
+    if at >= 0:
+        first, last = bisect_right(ends, at), bisect_right(ends, at + len(text) - 1) + 1
+    steps = [
+        TokenStep(token, nan if step.logprob is None else step.logprob)
+        for token, step in zip(tokens[first:last], content[first:last], strict=True)
+    ]
+    spans = _value_spans(text) if at >= 0 else None
+    try:
+        for index in range(first, last) if spans is None else _find_value_steps(ends, spans, at):
+            likely = _likely.decode(content[index].top_logprobs) or ()
+            top = [TokenChoice(c.token, nan if c.logprob is None else c.logprob) for c in likely]
+            step = steps[index - first]
+            steps[index - first] = TokenStep(step.token, step.logprob, tuple(top))
+    except msgspec.DecodeError:  # alternatives of an unknown shape
+        return None
+    return tuple(steps)
+
+
+def _steps_of_lists(logprobs: _LogProbs) -> list[_Step]:
+    """Convert parallel lists to OpenAI's shape."""
+    tokens, chosen = logprobs.tokens or [], logprobs.token_logprobs or []
+    if len(chosen) != len(tokens):
+        return []
+    likely = [
+        msgspec.Raw(msgspec.json.encode([_Likely(*each) for each in (top or {}).items()]))
+        for top in logprobs.top_logprobs or ()
+    ]
+    return list(map(_Step, tokens, chosen, chain(likely, repeat(_NULL))))
+
+
+def _tokens_by_bytes(body: bytes, *, place: int) -> list[str] | None:
+    """Decode the tokens from their bytes: a character belongs to the token that completes it."""
+    try:
+        steps = msgspec.json.decode(body)["choices"][place]["logprobs"]["content"]
+        pieces = [bytes(s.get("bytes") or s["token"].encode()) for s in steps]
+    except (LookupError, TypeError, ValueError):
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return [decoder.decode(piece) for piece in pieces]
+
+
+def _find_value_steps(ends: list[int], spans: list[tuple[int, int]], at: int) -> list[int]:
+    """List the tokens, by where they end, that touch a value of the text, which begins at `at`."""
+    places: list[int] = []
+    for start, end in spans:
+        index = bisect_right(ends, start + at)
+        if places and index <= places[-1]:  # a token that reaches from one value into the next
+            index = places[-1] + 1
+        while index < len(ends) and (ends[index - 1] if index else 0) < end + at:
+            places.append(index)
+            index += 1
+    return places
+
+
+def _value_spans(text: str) -> list[tuple[int, int]] | None:
+    """Find the values of a flat JSON object: from behind the colon to the end of each.
+
+    None where the text is no object whose values are words, numbers, strings or flat arrays.
+    """
+    at = len(text) - len(text.lstrip()) + 1
+    if text[at - 1 : at] != "{":
+        return None
+    spans = []
+    while member := _MEMBER.match(text, at):
+        spans.append(member.span(1))
+        at = member.end()
+        if member[2] == "}":
+            return spans if not text[at:].strip() else None
+    return None

@@ -6,14 +6,13 @@ import asyncio
 import ipaddress
 import os
 import re
-from functools import cached_property
-from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import msgspec
+from yarl import URL
 
 from voirdire import errors
 from voirdire._messages import shorten
@@ -22,21 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import aiohttp
-    from yarl import URL
 
-__all__ = [
-    "HttpAnswer",
-    "HttpConnection",
-    "Keys",
-    "check_base_url",
-    "is_loopback",
-    "looks_like_key",
-    "read_keys",
-]
+__all__ = ["HttpConnection", "Keys", "check_base_url", "is_loopback", "read_keys"]
 
-_HOST = re.compile(r"[A-Za-z0-9._-]+")
+_WORD = re.compile(r"[A-Za-z0-9._-]+")
 _SECRET_NAME = re.compile(r"key|token|secret|sig|password|auth", re.IGNORECASE)
-_HEADER = re.compile(r"[A-Za-z0-9-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HIDDEN = "***"
 # Text that looks like a key, even if it is not the key that was sent.
@@ -45,14 +34,12 @@ _KEY_LIKE = re.compile(
     r"|(?<=\bBearer )(?=\S*\d)[-._~+/=A-Za-z0-9]{8,}",
     re.IGNORECASE,
 )
-_SECRET_FIELD = re.compile(
-    r'"[^"]*(?:api[-_]?key|secret|password|authorization|access[-_]token)[^"]*":', re.IGNORECASE
-)
 _SHORTEST = 4  # a shorter value is not a secret, and may be part of common words
 _NO_WORD = 16  # a shorter one, such as "none" for a local server, may occur in a reply
 _MOST_READ = 16 * 2**20  # bytes of an answer
 _CONNECT_S = 30.0
-_MOST_AT_ONCE = 1 << 20  # aiohttp warns of larger bodies that are bytes
+_JSON = "application/json"
+_HEADERS = {"Content-Type": _JSON, "Accept": _JSON, "User-Agent": "voirdire"}
 _READ_BUFFER = 2**18  # a reply with log-probabilities then arrives without stopping the socket
 # What exceptions of the client mean, by name; the nearest ancestor counts.
 _BROKEN = {
@@ -85,7 +72,7 @@ def check_base_url(base_url: str) -> str:
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname or "", parts.port
-        if not _HOST.fullmatch(host):
+        if not _WORD.fullmatch(host):
             ipaddress.ip_address(host)
         host.encode("idna").decode("idna")  # as the client does
     except ValueError:  # brackets without an address, a port that is none, an empty part
@@ -145,11 +132,6 @@ class Keys:
         return _KEY_LIKE.sub(_HIDDEN, text)
 
 
-def looks_like_key(text: str) -> bool:
-    """Return whether a text, or a field of a JSON object, seems to contain a key."""
-    return bool(_KEY_LIKE.search(text) or _SECRET_FIELD.search(text))
-
-
 def read_keys(variable: str | None, *, header: str | None = None) -> Keys:
     """Read a key from the environment; without `header` it is a bearer token.
 
@@ -158,7 +140,7 @@ def read_keys(variable: str | None, *, header: str | None = None) -> Keys:
     InputError
         If the variable is missing, empty, or not plain ASCII; no value is ever shown.
     """
-    if header is not None and not (variable and _HEADER.fullmatch(header)):
+    if header is not None and not (variable and _WORD.fullmatch(header)):
         msg = f"`key_header` must name a header, such as api-key, got {shorten(header)!r}."
         raise errors.InputError(f"{msg} The variable that `api_key_env` names holds the key.")
     if not variable:
@@ -192,19 +174,13 @@ class HttpConnection:
     def __init__(self, base_url: str, path: str, *, name: str, keys: Keys) -> None:
         parts = urlsplit(base_url)
         self._name = name
-        self._address = urlunsplit(parts._replace(path=parts.path + path))
+        self._url = URL(urlunsplit(parts._replace(path=parts.path + path)), encoded=True)
         self._place = parts.netloc
         self._keys = keys
         self._proxy = _find_proxy(parts.scheme, parts.hostname or "")
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             WeakKeyDictionary()
         )
-
-    @cached_property
-    def _url(self) -> URL:
-        from yarl import URL
-
-        return URL(self._address, encoded=True)
 
     async def close(self) -> None:
         """Close the session of this event loop."""
@@ -222,33 +198,21 @@ class HttpConnection:
             session = self._sessions[loop] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers={
-                    "Content-Type": "application/json",
-                    "Accept": "application/json",
-                    "User-Agent": "voirdire",
-                    **self._keys.headers(),
-                },
+                headers=_HEADERS | self._keys.headers(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
                 read_bufsize=_READ_BUFFER,
             )
-        data = BytesIO(body) if body and len(body) > _MOST_AT_ONCE else body
+        method = "GET" if body is None else "POST"
         try:
             async with session.request(
-                "GET" if body is None else "POST",
-                self._url,
-                data=data,
-                allow_redirects=False,
-                proxy=self._proxy,
+                method, self._url, data=body, allow_redirects=False, proxy=self._proxy
             ) as response:
-                content = response.content
-                read = await content.readany()
-                if not content.at_eof():
-                    chunks = [read]
-                    while not content.at_eof() and sum(map(len, chunks)) <= _MOST_READ:
-                        chunks.append(await content.readany())
-                    read = b"".join(chunks)
-                if len(read) <= _MOST_READ:
-                    return HttpAnswer(response.status, response.headers, read)
+                chunks, left = [], _MOST_READ
+                while not response.content.at_eof() and left >= 0:
+                    chunks.append(await response.content.readany())
+                    left -= len(chunks[-1])
+                if left >= 0:
+                    return HttpAnswer(response.status, response.headers, b"".join(chunks))
                 large = f"{self._name} sent a reply larger than {_MOST_READ // 2**20} MiB."
                 failure: errors.ModelCallError = errors.ServerError(large, status=response.status)
         except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError) as error:
@@ -260,11 +224,7 @@ class HttpConnection:
         """Make our error, without the client's message, which may hold addresses or headers."""
         names = [kind.__name__ for kind in type(error).__mro__]
         name = next(name for name in names if name in _BROKEN)
-        is_refused = name == "ClientHttpProxyError" and getattr(error, "status", 0) in (
-            401,
-            403,
-            407,
-        )
+        is_refused = getattr(error, "status", 0) in (401, 403, 407)  # by the proxy
         reason = getattr(getattr(error, "os_error", error), "strerror", None)
         why = f" ({self._keys.hide(reason)})" if isinstance(reason, str) and reason else ""
         message = f"{self._name}: {_BROKEN[name]}{why}, {self._place}."

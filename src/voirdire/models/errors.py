@@ -7,13 +7,14 @@ sentence.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from dataclasses import dataclass, field
-from datetime import datetime
 from email.utils import parsedate_to_datetime
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,59 +22,16 @@ from voirdire import errors
 from voirdire._messages import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from voirdire.models.connection import Keys
     from voirdire.models.port import ChatRequest
 
-__all__ = ["Server", "reset_s"]
+__all__ = ["Server", "reset_s", "says"]
+
+K = TypeVar("K", bound=errors.ModelCallError)
 
 
-# Parameters that may have been refused, as messages name them; only those that were sent count.
-_PARAMETERS = {
-    "stream": r"non-?stream|only.{0,30}stream|stream\w*\W.{0,20}(?:only|must|true|false)",
-    "form": r"(?:response|output)[_ ]?(?:format|config|schema)|json[_ -]?(?:schema|object|mode)"
-    r"|structured[_ -]?output|guided|grammar|schema",
-    "top_logprobs": r"log[_ -]?prob",
-    "seed": r"(?<![a-z])seed\b",
-    "temperature": r"temperature",
-    "reasoning_effort": r"reasoning[_. ]?effort|thinking[_ ](?:level|budget|config)",
-    "max_tokens": r"max_(?:completion_|output_|new_)?tokens",
-    "n": r"(?:^|[\s'\"`(.])n(?:$|['\"`)]|\s*[:=>]|\s)|completion choice",
-    "system": r"system['\"`]? (?:role|message|prompt|instruction)|role.{0,60}system|'system'"
-    r"|developer instruction|roles? must alternate|messages\W*0\W*role",
-}
-_REFUSES = (
-    r"n[o']t.{0,12}(?:support|allow|permit|enabl|implement|accept|recogni|handle)"
-    r"|un(?:support|known|recogni|expected)|only|invalid|extra|must|不支持|无效|非法"
-)
-_NO_ACCESS = (
-    r"insufficient[_ ](?:\w+ )?(?:quota|balance|credit|funds)|credit balance|arrear|overdue"
-    r"|billing_|exceeded_current_quota|balance.{0,12}(?:low|insufficient)|余额|欠费|额度不足"
-    r"|(?:invalid|incorrect|missing|no|wrong)[_ ](?:\w+[_ ])?(?:api|access|auth\w*)[ _-]?(?:key|to)"
-    r"|(?:api|access)[ _-]?key.{0,20}(?:not |invalid|missing|expired|required)|authentication_error"
-    r"|(?:unknown|invalid|unsupported|no such)[ _]model\b|model_?not_?found|not a valid model"
-    r"|model\W+(?:\S+ ){0,3}?(?:not (?:found|exist)|n't exist)|model\w*\W.{0,40}decommissioned"
-    r"|no models? loaded|模型.{0,8}不存在|account.{0,60}(?:disabled|suspended|flagged)"
-)
-_TOO_LONG = (
-    r"context[ _-]?(?:length|window|size|limit)|maximum context|string_above_max|input length"
-    r"|(?:prompt|inputs?|messages?|request|content|sequence|text|tokens?)\b.{0,60}?"
-    r"(?:too (?:long|large|big|many)|exceed|longer than|less than \d|<= ?\d|maximum length)"
-    r"|(?:too (?:long|large|many)|exceed|reduce|longer than).{0,60}(?:prompt|message|token|length)"
-    r"|上下文|超长|长度.{0,8}[超限]"
-)
-_OF_A_PARAMETER = (
-    r"^(?=.*(?:max_\w*tokens|log[_ -]?prob))(?!.*(?:context|prompt|inputs?\b(?! should)|messages))"
-)
-_RATE = r"rate[ _]?limit|too many requests|throttl|please wait|请求.{0,6}(?:频繁|过多)|限流|并发"
-_FILTER = (
-    r"content[_ .-]?(?:filter|policy|management|exists risk)|moderation|safety|data_?inspection"
-    r"|inappropriate|(?<!case[- ])sensitive|high risk|flagged|guardrail|invalid_prompt"
-    r"|responsible_?ai|usage polic|违规|敏感|不安全"
-)
-# The reply did not follow the required form: another call may help.
-_BROKEN_REPLY = r"json_validate_failed|output_parse_failed|tool_use_failed|produced invalid"
 _CLOSED = (403, 404, 405, 410)
 _OF_CLIENT = (0, *range(400, 500))  # 0 where no status is known
 _ANY = (*range(300, 600), *_OF_CLIENT)
@@ -82,28 +40,23 @@ _ANY = (*range(300, 600), *_OF_CLIENT)
 _Rows: TypeAlias = "Sequence[tuple[Collection[int], str, type[errors.ModelCallError] | None]]"
 _KINDS: _Rows = (
     ((413,), "", errors.BadRequestError),
-    (_ANY, r"request[ _]too[ _]large|must be reduced", errors.BadRequestError),
+    (_ANY, "too large", errors.BadRequestError),
     ((401, 402, 407, *range(300, 400)), "", errors.AccessError),
-    ((403, 429), _NO_ACCESS, errors.AccessError),
+    ((403, 429), "no access", errors.AccessError),
     ((429,), "", errors.RateLimitError),
-    (_OF_CLIENT, _RATE, errors.RateLimitError),
-    (_ANY, _BROKEN_REPLY, errors.ServerError),
-    (_ANY, _OF_A_PARAMETER, None),
-    (_ANY, _TOO_LONG, errors.BadRequestError),
-    (_OF_CLIENT, _FILTER, errors.ContentFilterError),
+    (_OF_CLIENT, "limit", errors.RateLimitError),
+    (_ANY, "broken reply", errors.ServerError),  # another call may help
+    (_ANY, "a parameter's size", None),
+    (_ANY, "too long", errors.BadRequestError),
+    (_OF_CLIENT, "filter", errors.ContentFilterError),
 )
 _OTHER_KINDS: _Rows = (
-    (_OF_CLIENT, _NO_ACCESS, errors.AccessError),
+    (_OF_CLIENT, "no access", errors.AccessError),
     ((0, 409, 424, 425, *range(500, 600)), "", errors.ServerError),
     ((408,), "", errors.ModelTimeoutError),
     (_CLOSED, "", errors.AccessError),
 )
 
-_TEXTS = (
-    *("loc", "param", "error", "errors", "message", "msg", "error_msg", "detail", "details"),
-    *("description", "title", "reason", "violations", "quotaid", "metadata", "raw"),
-)
-_CODES = ("code", "type", "status", "error_code", "statuscode", "status_code")
 _TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _MOST_READ = 1_000  # characters of a message
 _DEEPEST = 8  # errors of a provider, quoted by a router, quoted by a gateway
@@ -120,10 +73,21 @@ _PARTS = (
 )
 _PART, _DURATION = re.compile(_PARTS, re.I), re.compile(f"(?:{_PARTS})+", re.I)
 _WAIT = re.compile(rf"(?:again|retry|wait)\D{{0,24}}?((?:{_PARTS})+)", re.I)
-_A_DAYS_LIMIT = re.compile(r"per[ _-]?day|daily|/day|每[日天]", re.I)
 _LEAST_OF_A_DAY_S = 3_600.0  # where a limit per day does not say when it ends
 _OFTEN = 3
 _FIRST_MOMENT = 1e9  # a larger number of seconds is a moment
+
+
+@cache
+def _words() -> dict[str, re.Pattern[str]]:
+    data = json.loads(files("voirdire").joinpath("data", "server_words.json").read_bytes())
+    data |= {f"parameter {name}": words for name, words in data.pop("parameters").items()}
+    return {name: re.compile("|".join(words), re.IGNORECASE) for name, words in data.items()}
+
+
+def says(what: str, text: str) -> bool:
+    """Return whether a text has words of a kind; `server_words.json` lists them."""
+    return _words()[what].search(text) is not None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -159,11 +123,14 @@ class Server:
         if adaptation not in self.adaptations:
             self.adaptations.append(adaptation)
 
-    def sentence(self, what: str, *, quoted: bytes | str = "") -> str:
-        """Write a sentence of the server's action and its message."""
+    def fail(
+        self, kind: type[K], what: str, *, quoted: bytes | str = "", wait_s: float | None = None
+    ) -> K:
+        """Make an error of the server's action and its message."""
         text = quoted[:2_000].decode("utf-8", "replace") if isinstance(quoted, bytes) else quoted
         shown = shorten(self.keys.hide(text), width=200)
-        return f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
+        said = f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
+        return kind(said, retry_after_s=wait_s)
 
     def error(
         self,
@@ -172,12 +139,12 @@ class Server:
         status: int = 0,
         headers: Mapping[str, str],
         request: ChatRequest,
-        sent: Collection[str],
+        list_sent: Callable[[], Collection[str]],
     ) -> errors.ModelCallError:
         """Make the error of an answer's body, or of an object in place of a reply (status 0).
 
-        An `UnsupportedError` names the parameter, of the `sent` ones, that may have been refused;
-        its feature is empty where the message does not name it.
+        An `UnsupportedError` names the parameter that may have been refused, of those that were
+        sent; its feature is empty where the message does not name it.
         """
         texts: list[str] = []
         codes: list[str] = []
@@ -186,17 +153,15 @@ class Server:
         status = status or next(iter(numbers), 0)
         text = _cut_echo(": ".join(dict.fromkeys(texts)), request)
         whole = f"{text} {' '.join(codes)}"
-        shown = shorten(self.keys.hide(text), width=300).rstrip(".")
-        if not shown:
-            shown = HTTPStatus(status).phrase if status in list(HTTPStatus) else "no explanation"
-        message = f"{self.name} answered HTTP {status or 200}: {shown}."
+        shown = shorten(self.keys.hide(text), width=300).rstrip(".") or "no explanation"
+        message = f"{self.name} answered {f'HTTP {status}' if status else 'an error'}: {shown}."
         kind = _find_kind(_KINDS, whole, status=status)
-        feature = None if kind else self._find_refused(whole, status=status, sent=sent)
+        feature = None if kind else self._find_refused(whole, status=status, sent=list_sent())
         if feature is not None:
             return errors.UnsupportedError(message, feature=feature, status=status or None)
         kind = kind or _find_kind(_OTHER_KINDS, whole, status=status) or errors.BadRequestError
         wait_s = None
-        is_closed = status in _CLOSED and not re.search(_NO_ACCESS, whole, re.I)
+        is_closed = status in _CLOSED and not says("no access", whole)
         if is_closed and kind is errors.AccessError and self.has_replied:
             kind = errors.BadRequestError  # others were answered: it is about this text
         if kind is errors.AccessError:
@@ -210,10 +175,8 @@ class Server:
             told = (headers.get("retry-after"), in_words and in_words[1])
             waits = (_seconds(each, date=headers.get("date")) for each in told)
             wait_s = next((each for each in waits if each is not None), None)
-            if milliseconds := _seconds(headers.get("retry-after-ms")):
-                wait_s = milliseconds / 1000
             if kind is errors.RateLimitError and wait_s is None:
-                least_s = _LEAST_OF_A_DAY_S if _A_DAYS_LIMIT.search(whole) else None
+                least_s = _LEAST_OF_A_DAY_S if says("limit of a day", whole) else None
                 wait_s = reset_s(headers, is_used_up=False) or least_s
         return kind(message, status=status or None, retry_after_s=wait_s)
 
@@ -223,7 +186,7 @@ class Server:
             return None
         is_sure = status in (400, 422)
         named = _find_named(text, sent)
-        if named and (is_sure or re.search(_REFUSES, text, re.I)):
+        if named and (is_sure or says("refuses", text)):
             return named
         self.n_broken += status >= 500
         is_unexplained = is_sure or (status in (403, 404) and "parameters" in text)
@@ -233,17 +196,18 @@ class Server:
 
 def _find_kind(rows: _Rows, text: str, *, status: int) -> type[errors.ModelCallError] | None:
     """Return the kind of the first row that fits."""
-    kinds = (row[2] for row in rows if status in row[0] and re.search(row[1], text, re.I))
+    kinds = (row[2] for row in rows if status in row[0] and (not row[1] or says(row[1], text)))
     return next(kinds, None)
 
 
 def _find_named(text: str, sent: Collection[str]) -> str | None:
     """Return the keyword of the schema, or the parameter, that a message names first."""
+    places = {}
     for name in sent:
-        if name not in _PARAMETERS and re.search(rf"\b{name}\b", text):
-            return name
-    found = {name: re.search(_PARAMETERS[name], text, re.I) for name in _PARAMETERS if name in sent}
-    places = {name: match.start() for name, match in found.items() if match}
+        pattern = _words().get(f"parameter {name}")
+        found = pattern.search(text) if pattern else re.search(rf"\b{name}\b", text)
+        if found:
+            places[name] = found.start() if pattern else -1
     return min(places, key=places.__getitem__, default=None)
 
 
@@ -267,10 +231,11 @@ def _collect(value: object, texts: list[str], codes: list[str], depth: int = 0) 
         for part in value[:5]:
             _collect(part, texts, codes, depth + 1)
     elif isinstance(value, dict) and depth < _DEEPEST:
-        parts = {str(name).lower(): part for name, part in value.items()}
-        codes += [str(parts[name]) for name in _CODES if isinstance(parts.get(name), str | int)]
-        for name in _TEXTS:
-            _collect(parts.get(name), texts, codes, depth + 1)
+        for name, part in value.items():
+            if says("code field", name) and isinstance(part, str | int):
+                codes.append(str(part))
+            elif says("text field", name):
+                _collect(part, texts, codes, depth + 1)
 
 
 def _cut_echo(text: str, request: ChatRequest) -> str:
@@ -313,9 +278,7 @@ def _seconds(text: str | None, *, date: str | None = None) -> float | None:
 
 
 def _moment(text: str | None) -> float | None:
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            return read(text or "").timestamp()
-        except (ValueError, OverflowError):
-            continue
-    return None
+    try:
+        return parsedate_to_datetime(text or "").timestamp()
+    except (ValueError, OverflowError):
+        return None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMS", "Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
 
+# All forms of reply, the strictest first.
 FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
-"""All forms of reply, the strictest first."""
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,40 +1,48 @@
 """Loads a model by its name: known providers over HTTP, others through any-llm.
 
-The table follows the providers' public documentation. Where that does not say, or where it depends
-on the model, a row has None, and the first requests find it out.
+`providers.json` follows the providers' public documentation. Where that does not say, or where it
+depends on the model, it has null, and the first requests find it out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import difflib
+import inspect
+import json
 import os
 import re
-from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
+import msgspec
 from msgspec.structs import replace
 
 from voirdire import errors
 from voirdire._messages import shorten
-from voirdire.models.chat_completions import OpenAICompatibleModel, guess_dialect
-from voirdire.models.connection import check_base_url, is_loopback
+from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
+from voirdire.models import connection as http
+from voirdire.models.chat_completions import OpenAICompatibleModel, thinks_first
 from voirdire.models.port import FORMS, Capabilities
 
 if TYPE_CHECKING:
-    from voirdire._types import ReplyForm
     from voirdire.models.port import ChatModel
 
 __all__ = ["PROVIDERS", "check_key_of_file", "is_model_name", "load_model"]
 
-_OBJECT, _TEXT = FORMS[1:], FORMS[2:]
 _ALLOWED = "VOIRDIRE_KEY_VARIABLES"  # others that a file may name: MY_KEY@judge.example.com
 _ALLOWED_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)@(\S+)")
 _NATIVE = "native"
+_SECRETS = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
+# Names of arguments that hold another address, which would get the keys too.
+_ADDRESSES = re.compile(r"ur[il]$|host|endpoint|server|proxy|http|client|api_(?:base|key)", re.I)
+_NO_LOGPROBS = Capabilities(forms=("json_schema", "text"), top_logprobs=0)
 
 
-@dataclass(frozen=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """A provider: its address, keys and abilities.
 
     Attributes
@@ -65,33 +73,8 @@ class Provider:
         return host == name or (host.endswith(f".{name}") and here.scheme == "https")
 
 
-def _hosted(base_url: str, *keys: str, **abilities: Any) -> Provider:
-    return Provider(f"https://{base_url}", tuple(f"{key}_API_KEY" for key in keys), **abilities)
-
-
-# Anthropic's compatible endpoint passes over response_format, logprobs and seed.
-PROVIDERS = {
-    "anthropic": _hosted("api.anthropic.com/v1", "ANTHROPIC", forms=_TEXT, top_logprobs=(0, 0)),
-    "cerebras": _hosted("api.cerebras.ai/v1", "CEREBRAS"),
-    "dashscope": _hosted("dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE", forms=_OBJECT),
-    "deepseek": _hosted("api.deepseek.com/v1", "DEEPSEEK", forms=_OBJECT, top_logprobs=(20, None)),
-    "fireworks": _hosted("api.fireworks.ai/inference/v1", "FIREWORKS", top_logprobs=(5, 5)),
-    "gemini": _hosted("generativelanguage.googleapis.com/v1beta/openai", "GEMINI", "GOOGLE"),
-    "groq": _hosted("api.groq.com/openai/v1", "GROQ", top_logprobs=(0, 0)),
-    "llamacpp": Provider("http://localhost:8080/v1", top_logprobs=(20, 20)),
-    "lmstudio": Provider("http://localhost:1234/v1", forms=("json_schema", "text")),
-    "mistral": _hosted("api.mistral.ai/v1", "MISTRAL", top_logprobs=(0, 0)),
-    "moonshot": _hosted("api.moonshot.cn/v1", "MOONSHOT", forms=_OBJECT),
-    "ollama": Provider("http://localhost:11434/v1", top_logprobs=(20, 20)),
-    "openai": _hosted("api.openai.com/v1", "OPENAI", top_logprobs=(20, 0)),
-    "openrouter": _hosted("openrouter.ai/api/v1", "OPENROUTER"),
-    "sglang": Provider("http://localhost:30000/v1"),
-    "siliconflow": _hosted("api.siliconflow.cn/v1", "SILICONFLOW", forms=_OBJECT),
-    "together": _hosted("api.together.xyz/v1", "TOGETHER"),
-    "vllm": Provider("http://localhost:8000/v1", top_logprobs=(20, 20)),
-    "xai": _hosted("api.x.ai/v1", "XAI"),
-    "zhipu": _hosted("open.bigmodel.cn/api/paas/v4", "ZHIPUAI", forms=_OBJECT),
-}
+_FILE = files("voirdire").joinpath("data", "providers.json")
+PROVIDERS = msgspec.json.decode(_FILE.read_bytes(), type=dict[str, Provider])
 
 
 def is_model_name(text: str) -> bool:
@@ -173,29 +156,26 @@ def load_model(
     prefix, _, model = name.partition("/")
     if not is_model_name(name):
         if base_url is None:
-            known = (*PROVIDERS, _NATIVE)
-            near = difflib.get_close_matches(prefix, known, n=1)
+            prefixes = (*PROVIDERS, _NATIVE)
+            near = difflib.get_close_matches(prefix, prefixes, n=1)
             meant = f" Perhaps {near[0]!r} is meant." if near else ""
-            msg = f"`model` must be '<provider>/<model>' with one of {', '.join(known)}, got"
+            msg = f"`model` must be '<provider>/<model>' with one of {', '.join(prefixes)}, got"
             raise errors.InputError(f"{msg} {shorten(name)!r}.{meant} Any server: --base-url URL.")
         prefix, model = "openai", name
     settings |= {"name": name, "api_key_env": api_key_env, "capabilities": capabilities}
     if prefix == _NATIVE:
-        from voirdire.models.native import NativeModel
-
         return NativeModel(model, base_url=base_url, **settings)
     provider = PROVIDERS[prefix]
     told = os.environ.get("OPENAI_BASE_URL") if prefix == "openai" and base_url is None else None
-    base_url = check_base_url(base_url or told or provider.base_url)
+    base_url = http.check_base_url(base_url or told or provider.base_url)
     is_home = provider.is_at(base_url)
     if is_home or not provider.key_variables:  # the same software, wherever it runs
-        effort = settings.get("reasoning_effort")
-        thinks = guess_dialect(model, base_url=base_url, effort=None).thinks
-        # without thinking its abilities may differ, and are not documented
-        top = None if thinks and effort == "none" else provider.top_logprobs[thinks or bool(effort)]
-        declared = capabilities or Capabilities(forms=provider.forms)
-        top = declared.top_logprobs if declared.top_logprobs is not None else top
-        settings["capabilities"] = replace(declared, top_logprobs=top)
+        known, thinks = capabilities or Capabilities(forms=provider.forms), thinks_first(model)
+        # told not to think, a model may give others, which is not documented
+        is_told = thinks and settings.get("reasoning_effort") == "none"
+        if known.top_logprobs is None and not is_told:
+            known = replace(known, top_logprobs=provider.top_logprobs[thinks])
+        settings["capabilities"] = known
     if not api_key_env and (is_home or told):
         is_set = [key for key in provider.key_variables if os.environ.get(key, "").strip()]
         needed = provider.key_variables if is_home else ()
@@ -218,29 +198,175 @@ def check_key_of_file(variable: str | None, *, model: str, base_url: str | None)
             raise errors.InputError(f"{msg} none. Write `api_key_env: MY_KEY` beside it.")
         return
     own = rest.partition("/")[0] if is_native else prefix
-    provider = PROVIDERS.get(own)
-    variables = provider.key_variables if provider else ()
-    place, is_home = f"{_NATIVE}/{own}", True
-    address = base_url if provider is None or is_native else base_url or provider.base_url
-    if address is not None:
-        parts = urlsplit(check_base_url(address))
-        is_read_by_others = parts.scheme == "http" and not is_loopback(parts.hostname or "")
+    provider = PROVIDERS.get(own, Provider(""))
+    address = base_url or ("" if is_native else provider.base_url)
+    place, is_home = f"{_NATIVE}/{own}", not address
+    if address:
+        parts = urlsplit(http.check_base_url(address))
+        is_read_by_others = parts.scheme == "http" and not http.is_loopback(parts.hostname or "")
         place = f"http://{parts.netloc}" if is_read_by_others else parts.netloc
-        is_home = provider is not None and not is_native and provider.is_at(parts.geturl())
-    if is_home and variable in (*variables, f"{own.upper()}_API_KEY"):
+        is_home = not is_native and provider.is_at(parts.geturl())
+    if is_home and variable in (*provider.key_variables, f"{own.upper()}_API_KEY"):
         return
     allowed = set()
     for entry in filter(None, map(str.strip, os.environ.get(_ALLOWED, "").split(","))):
         match = _ALLOWED_ENTRY.fullmatch(entry)
         if match is None:  # not shown: it may be a key
-            msg = f"{_ALLOWED} must hold variables with hosts, got something else."
-            way = "Write it like MY_KEY@judge.example.com,OTHER@localhost:8000."
-            raise errors.InputError(f"{msg} {way}")
+            msg = f"{_ALLOWED} must hold variables with hosts, got something else. Write it like"
+            raise errors.InputError(f"{msg} MY_KEY@judge.example.com,OTHER@localhost:8000.")
         allowed |= {match[2].lower().rstrip("/")} if match[1] == variable else set()
     if not {place, re.sub(r":\d+$", "", place)} & allowed:
-        msg = (
-            "a key that a file names must be the provider's own at its own address, or one that "
-            f"you allow, got {shorten(variable)!r} for {shorten(place)!r}. If that key is meant "
-            f"for there, set {_ALLOWED}={shorten(variable)}@{shorten(place)}."
+        named, place = shorten(variable), shorten(place)
+        msg = "a key that a file names must be the provider's own at its own address, or one that"
+        hint = f"If that key is meant for there, set {_ALLOWED}={named}@{place}."
+        raise errors.InputError(f"{msg} you allow, got {named!r} for {place!r}. {hint}")
+
+
+class NativeModel(OpenAICompatibleModel):
+    """A model behind a provider's own API: Anthropic, Gemini, Bedrock, Mistral and others.
+
+    Parameters
+    ----------
+    model : str
+        What any-llm calls the provider, a slash, and what the provider calls the model.
+    name : str
+        What verdicts call it.
+    base_url : str or None
+        Another address of the same API. No key is sent there unless `api_key_env` names it.
+    api_key_env : str or None
+        Environment variable that holds the key; None leaves it to the provider's usual ones.
+    capabilities : Capabilities or None
+        What it can do, where that is known better.
+    **settings
+        As for `voirdire.models.load_model`.
+
+    Raises
+    ------
+    InputError
+        If any-llm or the provider's own library is missing, if the provider is not known, if there
+        is no key, or if an argument breaks its rule.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        name: str,
+        base_url: str | None,
+        api_key_env: str | None,
+        capabilities: Capabilities | None,
+        served_as: str | None = None,
+        **settings: Any,
+    ) -> None:
+        provider, _, model = model.partition("/")
+        if not model or "://" in model:  # some libraries would call an address, and send their key
+            msg = f"`model` must be 'native/<provider>/<model>', got {shorten(name)!r}."
+            raise errors.InputError(f"{msg} Write it like 'native/anthropic/claude-sonnet-4-5'.")
+        extra = settings.get("extra") or {}
+        inner = [key for part in extra.values() if isinstance(part, dict) for key in part]
+        addresses = [key for key in (*extra, *inner) if _ADDRESSES.search(key)]
+        if addresses:
+            msg = f"`extra` must not say where requests go, got {shorten(addresses[0])!r}."
+            raise errors.InputError(f"{msg} Give an address as `base_url`.")
+        base_url = None if base_url is None else http.check_base_url(base_url)
+        # whatever the environment keeps as a secret: providers have many names for theirs
+        keys = http.Keys({name: key for name, key in os.environ.items() if _SECRETS.search(name)})
+        connection = NativeConnection(provider, variable=api_key_env, base_url=base_url, keys=keys)
+        super().__init__(
+            model=model,
+            name=name,
+            base_url=base_url or f"https://{provider}.invalid",
+            reads_keys=False,
+            capabilities=capabilities or (_NO_LOGPROBS if "anthropic" in provider else None),
+            **settings,
         )
-        raise errors.InputError(msg)
+        self._connection = connection
+        self._server.keys, self._server.key_variable = keys, connection.variable
+        here = {"provider": provider, "model": model, "base_url": served_as or base_url}
+        self.settings = here | self._settings
+
+
+class NativeConnection(http.HttpConnection):
+    """Gives the body of a chat completion to any-llm; its exceptions become answers."""
+
+    def __init__(
+        self, provider: str, *, variable: str | None, base_url: str | None, keys: http.Keys
+    ) -> None:
+        needs = f"`native/{provider}` needs a library. Install it with `pip install"
+        failed = f'{needs} "voirdire[providers]"`.'
+        key = http.read_keys(variable, header="key" if variable else None).headers().get("key")
+        try:
+            from any_llm import AnyLLM
+            from any_llm.exceptions import AnyLLMError
+
+            known = AnyLLM.get_supported_providers()
+            if provider not in known:
+                msg = f"`native/` must be followed by one of {', '.join(sorted(known))}, got"
+                raise errors.InputError(
+                    f"{msg} {shorten(provider)!r}. Any other server: --base-url URL."
+                )
+            failed = f'{needs} "any-llm-sdk[{provider}]"`.'
+            kind: Any = AnyLLM.get_provider_class(provider)
+            # any-llm writes several variables with a stroke between them
+            usual = str(kind.ENV_API_KEY_NAME or None).split("/")
+            is_set = [name for name in usual if os.environ.get(name)]
+            if key is None and base_url is not None and is_set:
+                msg = "`api_key_env` must be given with `base_url`, got None: no key is sent to"
+                hint = f"Write `api_key_env={is_set[0]!r}` if it is meant for there."
+                raise errors.InputError(f"{msg} another address unless it is named. {hint}")
+            given: dict[str, Any] = {"api_key": key, "api_base": base_url}
+            if kind.MAX_RETRIES_SUPPORT != "unsupported":
+                given["max_retries"] = 0
+            self._make = partial(kind, unified_exceptions=True, **given)
+            # Made at once, so that a missing key or library is known before anything is spent.
+            self._spare: Any = self._make()
+        except ImportError:
+            raise errors.InputError(failed) from None
+        except AnyLLMError as error:  # it names the variable of a key that is missing
+            said = shorten(keys.hide(str(error)), width=200)
+            raise errors.InputError(f"`native/{provider}` cannot be used: {said}") from None
+        self.variable = variable or (None if usual == ["None"] else "/".join(usual))
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+
+    async def send(self, body: bytes | None) -> http.HttpAnswer:
+        """Call a provider."""
+        import pydantic
+        from any_llm.exceptions import AnyLLMError
+
+        loop = asyncio.get_running_loop()  # connections belong to the loop that they began in
+        if loop not in self._clients:
+            self._clients[loop], self._spare = self._spare or self._make(), None
+        asked = {**msgspec.json.decode(body or b"{}"), "stream": False}
+        try:
+            completion = await self._clients[loop].acompletion(**asked)
+        except pydantic.ValidationError as error:
+            return http.HttpAnswer(500, {}, str(error).encode("utf-8", "replace"))
+        except (AnyLLMError, NotImplementedError) as error:
+            return _answer_of(error)
+        read = json.dumps(completion.model_dump(warnings=False), default=str)
+        return http.HttpAnswer(200, {}, read.encode())
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        client, self._spare = self._clients.pop(asyncio.get_running_loop(), None), None
+        inner = getattr(client, "client", None)
+        close = getattr(inner, "close", None) or getattr(inner, "aclose", None)
+        closing = close() if callable(close) else None
+        if inspect.isawaitable(closing):
+            await closing
+
+
+def _answer_of(error: Exception) -> http.HttpAnswer:
+    """Write the answer of which any-llm made an exception; the names of kinds stand for codes."""
+    original = getattr(error, "original_exception", None)
+    kinds = " ".join(kind.__name__ for kind in (*type(error).__mro__, *type(original).__mro__))
+    is_ours = "InvalidRequest" in kinds or "UnsupportedParameter" in kinds
+    status = 408 if "timeout" in kinds.lower() else 400 if is_ours else 0
+    told = {"message": str(error), "code": kinds, "type": getattr(error, "code", None)}
+    told |= {"param": getattr(error, "param", None)}
+    headers = getattr(getattr(original, "response", None), "headers", None) or {}
+    return http.HttpAnswer(
+        status=getattr(error, "status_code", None) or status,
+        headers={name.lower(): value for name, value in headers.items()},
+        body=json.dumps({"error": told}).encode(),
+    )

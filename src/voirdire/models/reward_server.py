@@ -29,25 +29,24 @@ __all__ = [
     "is_reward_server",
 ]
 
+# Environment variable of the token, where the server needs one.
 TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
-"""Environment variable of the token, where the server needs one."""
 
 _NAME = "the reward server"
 _DESCRIBED_S = 30.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _LEAST_S = 0.001
 _MOST_TRIES = 3
+# Transient errors: a busy server, one that is starting, and no connection.
 _PASSING = (None, 408, 425, 429, 502, 503, 504)
-"""Transient errors: a busy server, one that is starting, and no connection."""
-
+# Share of the remaining time that the server may use, since its answer needs time too.
 _HEADROOM = 0.9
-"""Share of the remaining time that the server may use, since its answer needs time too."""
 
+# Codes of our own servers; other words are not repeated in messages.
 RefusalCode: TypeAlias = Literal[
     "malformed", "no_token", "not_found", "wrong_method", "too_slow", "no_number", "too_large",
     "wrong_type", "wrong_host", "wrong_form", "internal", "queue_full", "ending", "not_ready",
 ]  # fmt: skip
-"""Codes of our own servers; other words are not repeated in messages."""
 
 
 class RewardName(msgspec.Struct, frozen=True, kw_only=True):
