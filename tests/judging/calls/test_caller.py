@@ -17,7 +17,6 @@ from voirdire.errors import (
     ContentFilterError,
     ModelCallError,
     RefusalError,
-    UnsupportedError,
 )
 from voirdire.judging import Price
 from voirdire.records import Reply, TokenChoice, TokenStep, Usage
