@@ -58,9 +58,23 @@ async def begun(judge, rubric, *, store=None, live=None):
         await engine.close(drain_s=0.0)
 
 
+def ask(run, judge, rubric, *, items=ITEMS, deadline_s=None, live=None):
+    """Ask about items; give the reason of each failure, None for an answer, and how it went."""
+
+    async def work():
+        async with begun(judge, rubric, live=live) as engine:
+            found = reasons(await engine.ask(items, deadline_s=deadline_s))
+            return found, (engine.counts, engine.state.is_broken)
+
+    return run(work())
+
+
 def reasons(verdicts):
-    """Give the reason of each failure, None for an answer."""
     return [verdict.failures[0][1].reason if verdict.failures else None for verdict in verdicts]
+
+
+def failed(found):
+    return [row for row, why in enumerate(found) if why]
 
 
 def number(request):
@@ -146,17 +160,15 @@ def test_an_error_before_the_deadline_is_told_as_it_is(run, rubric, error, told,
                 raise error
             return await super().reply(request)
 
-    async def work(live):
-        async with begun(judge_of(Broken(is_open=False)), rubric, live=live) as engine:
-            return await engine.ask(ITEMS[:2], deadline_s=5.0)
+    judge = judge_of(Broken(is_open=False))
 
-    found = reasons(run(work(LIVE)))
+    found, _ = ask(run, judge, rubric, items=ITEMS[:2], deadline_s=5.0, live=LIVE)
 
     assert found[0].startswith(told)
     assert found[1] == of_other
     if not isinstance(error, RefusalError):  # in a run it concerns every item
         with pytest.raises(type(error)):
-            run(work(None))
+            ask(run, judge, rubric, items=ITEMS[:2], deadline_s=5.0)
 
 
 def test_the_second_judge_of_a_cascade_gets_what_is_left_of_the_deadline(rubric):
@@ -192,44 +204,42 @@ def test_the_second_judge_of_a_cascade_gets_what_is_left_of_the_deadline(rubric)
 
 def test_an_item_that_makes_a_function_raise_costs_no_other(rubric):
     def answer(item):
-        if item.id == "i3":
-            raise LookupError("a bug")
-        return [0.75, 0.25]
+        return [0.75, 1 / 0 if item.id == "i3" else 0.25]
 
-    async def work():
-        judge = ScriptedJudge(questions=rubric.propositions, answer=answer)
-        async with begun(judge, rubric, live=LIVE) as engine:
-            return await engine.ask(ITEMS)
+    judge = ScriptedJudge(questions=rubric.propositions, answer=answer)
 
-    found = reasons(asyncio.run(work()))
+    found, _ = ask(asyncio.run, judge, rubric, live=LIVE)
 
-    assert [row for row, why in enumerate(found) if why] == [3]
-    assert found[3] == "the judge raised LookupError"
+    assert failed(found) == [3]
+    assert found[3] == "the judge raised ZeroDivisionError"
+
+
+def refusing(numbers, status):
+    """Make a model that has no access to some items."""
+
+    def fault(request):
+        return AccessError("no", status=status) if number(request) in numbers else None
+
+    return Held(fault)
+
+
+def test_a_key_that_is_refused_now_and_then_fails_its_items_alone(run, rubric):
+    judge = judge_of(refusing((2, 3, 5, 6), 401), concurrency=1)
+
+    found, _ = ask(run, judge, rubric)
+
+    assert failed(found) == [2, 3, 5, 6]
 
 
 @pytest.mark.parametrize(
-    ("status", "refused", "n_calls"),
-    [
-        (401, (2, 3, 5, 6), None),
-        (401, (2, 3, 4, 5), 5),
-        (403, (0,), 1),
-    ],
+    ("status", "refused", "n_calls"), [(401, (2, 3, 4, 5), 5), (403, (0,), 1), (404, (0,), 1)]
 )
 def test_a_key_that_is_refused_three_times_in_a_row_or_at_first_ends_a_run(
     run, rubric, status, refused, n_calls
 ):
-    def fault(request):
-        return AccessError("no", status=status) if number(request) in refused else None
+    model = refusing(refused, status)
 
-    model = Held(fault)
+    with pytest.raises(AccessError):
+        ask(run, judge_of(model, concurrency=1), rubric)
 
-    async def work():
-        async with begun(judge_of(model, concurrency=1), rubric) as engine:
-            return await engine.ask(ITEMS)
-
-    if n_calls is None:
-        assert [row for row, why in enumerate(reasons(run(work()))) if why] == list(refused)
-    else:
-        with pytest.raises(AccessError):
-            run(work())
-        assert len(model.asked) == n_calls
+    assert len(model.asked) == n_calls

@@ -467,13 +467,6 @@ def test_a_judge_that_lacks_questions_judges_the_rest_and_says_what_it_leaves_ou
     assert "does not answer it: 'rude' and the completion classes" in " ".join(summary.notes)
 
 
-def test_a_judge_that_answers_nothing_of_a_rubric_is_refused_with_the_way_out(run, write_items):
-    judge = ScriptedJudge(questions=("funny",), answer=lambda item: [0.5])
-
-    with pytest.raises(InputError, match=r"without 'sorry', 'rude'.*voirdire distill"):
-        run(write_items(3), judge=judge)
-
-
 def test_a_judge_may_answer_more_than_is_asked_in_any_order(run, write_items, judge, rubric):
     wider = ScriptedJudge(
         questions=("rude", "funny", "sorry"),
@@ -484,11 +477,6 @@ def test_a_judge_may_answer_more_than_is_asked_in_any_order(run, write_items, ju
     found = pl.read_parquet(run(path, judge=wider).output).drop("fingerprint")
 
     assert found.equals(expected_frame(path, judge, rubric).drop("fingerprint"))
-
-
-def test_a_rubric_without_propositions_cannot_be_judged(run, write_items):
-    with pytest.raises(InputError, match=r"must ask boolean questions, got 'helpfulness'"):
-        run(write_items(3), rubric="helpfulness")
 
 
 def test_questions_of_another_kind_are_noted(run, write_items, rubric):
@@ -520,9 +508,7 @@ def test_a_judge_that_cannot_be_sent_to_workers_is_refused_with_the_way_out(run,
         run(write_items(3), judge=judge, workers=2)
 
 
-def test_what_is_no_judge_is_refused(run, write_items):
-    with pytest.raises(InputError, match=r"`judge` must have a name.*got dict"):
-        run(write_items(3), judge={})
+NO_ANSWERS = ScriptedJudge(questions=("funny",), answer=lambda item: [0.5])
 
 
 @pytest.mark.parametrize(
@@ -534,28 +520,17 @@ def test_what_is_no_judge_is_refused(run, write_items):
         ({"judged": "all"}, r"`judged` must be one of"),
         ({"workers": 0}, r"`workers` must be a whole number of at least 1"),
         ({"behavior": "sing"}, r"`behavior` must be in rubric 'tiny' \('refuse', 'chat'\)"),
+        ({"thresholdd": 0.4}, r"`thresholdd` must be a setting.*Write 'threshold'"),
+        ({"rubric": "helpfulness"}, r"must ask boolean questions, got 'helpfulness'"),
+        ({"judge": {}}, r"`judge` must have a name.*got dict"),
+        ({"judge": NO_ANSWERS}, r"without 'sorry', 'rude'.*voirdire distill"),
     ],
 )
 def test_wrong_settings_are_refused_before_anything_is_judged(
     run, write_items, counting, tmp_path, setting, words
 ):
     with pytest.raises(InputError, match=words):
-        run(write_items(3), judge=counting, **setting)
+        run(write_items(3), **{"judge": counting} | setting)
 
     assert counting.asked == []
     assert names(tmp_path) == ["items.jsonl"]
-
-
-def test_the_columns_of_a_wide_file_are_those_that_are_promised(run, write_items):
-    output = run(write_items(60), "out.csv", layout="wide").output
-
-    classes = ["refuse.bad", "refuse.good", "refuse.poor", "chat.good", "chat.poor"]
-    expected = ["item", "behavior", "sorry", "rude", *classes, "judge", "fingerprint"]
-    assert pl.read_csv(output).columns == expected
-
-
-def test_a_misspelt_setting_is_refused_with_the_nearest_name(tmp_path):
-    with pytest.raises(InputError, match="`thresholdd` must be a setting") as e:
-        judge_file(tmp_path / "items.jsonl", tmp_path / "out.parquet", thresholdd=0.4)
-
-    assert "Write 'threshold'." in str(e.value)

@@ -170,5 +170,5 @@ class StopNotice:
             n = sum(self._in_flight.values())
         waiting = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
         # where a bar is drawn, rich puts this above it
-        sys.stderr.write(f"stopping: {waiting} waiting for; Ctrl-C again does not wait\n")
+        sys.stderr.write(f"stopping: {waiting} waited for; Ctrl-C again does not wait\n")
         sys.stderr.flush()

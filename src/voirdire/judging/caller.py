@@ -576,7 +576,8 @@ class Caller:
         is_answer = error.status is not None or wait_s is not None
         if isinstance(error, ServerError | ModelTimeoutError):
             self._n_nothing += 1
-            if isinstance(error, ServerError) and not (is_answer or self._was_reached):
+            is_reached = is_answer or self._was_reached or not self._address
+            if isinstance(error, ServerError) and not is_reached:
                 return self._note_unreached(error, n_trips)
             self._end_if_hopeless(error, n_trips)
         else:
@@ -599,7 +600,7 @@ class Caller:
     def _note_unreached(self, error: ModelCallError, n_trips: int) -> float:
         """Note a call that reached no server: it may be down, or the address wrong."""
         self._n_unreached += 1
-        if self._address and self._n_unreached > min(_RETRIES_UNREACHED, self.judge.max_retries):
+        if self._n_unreached > min(_RETRIES_UNREACHED, self.judge.max_retries):
             msg = (
                 f"No call of this run got a reply from {self._address}. {_last(error)} Check that "
                 "the server runs and that its address is right, then repeat the run."
