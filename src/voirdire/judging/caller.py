@@ -7,7 +7,7 @@ import logging
 import random
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
@@ -276,122 +276,108 @@ class Caller:
 
         Samples that are missing are asked for alone; a failure is that of all samples.
         """
-        first, *others = calls
-        tries = _Attempts(n_samples=len(calls) if self._gives_samples else 1)
-        outcomes = [await self.answer(first, (), on_send, tries=tries)]
-        if tries.failure is not None and tries.n_samples > 1:
-            for call in others:
-                await self._keep(call, 0, tries.failure)
+        tries = [_Attempts(call=call, on_send=on_send) for call in calls]
+        first, *others = tries
+        first.n_samples = len(calls) if self._gives_samples else 1
+        outcomes = [await self._answer(first)]
+        if first.failure is not None and first.n_samples > 1:
+            for other in others:
+                await self._keep(other, first.failure)
             return outcomes * len(calls)
-        replies = [*tries.others, *[None] * len(others)]
-        asking = zip(others, replies, strict=False)
-        return outcomes + await asyncio.gather(
-            *(self.answer(c, (), on_send, tries=_Attempts(reply=reply)) for c, reply in asking)
-        )
+        for other, reply in zip(others, first.others, strict=False):
+            other.reply = reply
+        return outcomes + await asyncio.gather(*map(self._answer, others))
 
     async def answer(
-        self,
-        call: Call[T],
-        blobs: Sequence[bytes],
-        on_send: Callable[[], None],
-        *,
-        tries: _Attempts | None = None,
+        self, call: Call[T], blobs: Sequence[bytes], on_send: Callable[[], None]
     ) -> Outcome[T]:
         """Make one call until it has an outcome; new attempts are numbered after stored ones."""
         outcome, n_unread = self.reuse(call, blobs) if blobs else (None, 0)
         if outcome is not None:
             return outcome
-        tries = tries or _Attempts()
-        tries.n_unread = 0 if n_unread >= self.judge.max_attempts else n_unread
-        tries.n_kept, tries.began = len(blobs), asyncio.get_running_loop().time()
+        n_unread = 0 if n_unread >= self.judge.max_attempts else n_unread
+        tries = _Attempts(call=call, on_send=on_send, n_unread=n_unread, n_kept=len(blobs))
+        return await self._answer(tries)
+
+    async def _answer(self, tries: _Attempts[T]) -> Outcome[T]:
         async with self._under_way:
-            return await self._try(call, tries, on_send)
-
-    async def _try(
-        self, call: Call[T], tries: _Attempts, on_send: Callable[[], None]
-    ) -> Outcome[T]:
-        outcome: Outcome[T] | None = None
-        while outcome is None:
-            n_replies, n_trips = self._counts.n_replies, self._n_trips
-            try:
-                reply, tries.reply = tries.reply or await self._ask(call, tries, on_send), None
-            except _StoredMeanwhileError as stored:
-                outcome, tries.n_unread = self.reuse(call, stored.args[0])
-                tries.n_kept, tries.n = len(stored.args[0]), 1
-            except ModelCallError as error:
-                tries.n += 1
-                server_works = self._is_checking or self._counts.n_replies > n_replies
-                if isinstance(error, RateLimitError) and server_works:
-                    tries.n_limited += 1  # this says nothing about the call
+            outcome: Outcome[T] | None = None
+            while outcome is None:
+                tries.n_trips, n_replies = self._n_trips, self._counts.n_replies
+                try:
+                    reply, tries.reply = tries.reply or await self._ask(tries), None
+                except _StoredMeanwhileError as stored:
+                    outcome, tries.n_unread = self.reuse(tries.call, stored.args[0])
+                    tries.n_kept, tries.n = len(stored.args[0]), 1
+                except ModelCallError as error:
+                    tries.n += 1
+                    server_works = self._is_checking or self._counts.n_replies > n_replies
+                    if isinstance(error, RateLimitError) and server_works:
+                        tries.n_limited += 1  # this says nothing about the call
+                    else:
+                        tries.n_errors += 1
+                    pause_s = self._handle_error(error, tries)
+                    if self._breaker.reason is not None:
+                        raise OutOfOrderError(self._breaker.reason) from None
+                    if self._may_pass(error, tries):
+                        await self.pace.pause(tries.backoff_s() if pause_s is None else pause_s)
+                    else:
+                        outcome = await self._fail(tries, error)
                 else:
-                    tries.n_errors += 1
-                pause_s = self._handle_error(error, n_trips)
-                if self._breaker.reason is not None:
-                    raise OutOfOrderError(self._breaker.reason) from None
-                if self._may_pass(error, tries):
-                    await self.pace.pause(tries.backoff_s() if pause_s is None else pause_s)
-                else:
-                    outcome = await self._fail(call, error, tries, n_trips)
-            else:
-                tries.n += 1
-                reply = await self._keep(call, tries.n_kept, reply)  # stored before it is used
-                tries.n_kept += 1
-                outcome = self._read(call, reply, tries, n_trips)
-                if self._breaker.reason is not None:
-                    self._breaker.mend()
-                    _log.warning("the judge works again")
-        return outcome
+                    tries.n += 1
+                    reply = await self._keep(tries, reply)  # stored before it is used
+                    outcome = self._read(tries, reply)
+                    if self._breaker.reason is not None:
+                        self._breaker.mend()
+                        _log.warning("the judge works again")
+            return outcome
 
-    async def _ask(self, call: Call[T], tries: _Attempts, on_send: Callable[[], None]) -> Reply:
+    async def _ask(self, tries: _Attempts[Any]) -> Reply:
         """Send the request of a call; after a reply that was cut off, with twice as many tokens."""
-        if self._live is None:  # the first call of a run goes alone: its form is that of all
+        if self._live is None:  # the first call of a run goes alone, and checks the server
             if self._checked is None:
                 self._checked = asyncio.Event()
             elif self._is_checking and not tries.n:
                 await self._checked.wait()
-        request = call.request(self._form)
+        request = tries.call.request(self._form)
         if tries.n_cut and request.max_tokens is not None:
             max_tokens = request.max_tokens * 2**tries.n_cut
             request = msgspec.structs.replace(request, max_tokens=max_tokens)
-        replies = await self._send(request, on_send=on_send, call=call, tries=tries)
+        replies = await self._send(request, tries)
         self._watch.check(request, replies[0])
         if tries.n_samples > 1:
             self._gives_samples = self._gives_samples and len(replies) > 1
-            tries.n_samples, tries.others = 1, list(replies[1:])
+            tries.n_samples, tries.others = 1, replies[1:]
         return replies[0]
 
-    def _read(
-        self, call: Call[T], reply: Reply, tries: _Attempts, n_trips: int
-    ) -> Outcome[T] | None:
+    def _read(self, tries: _Attempts[T], reply: Reply) -> Outcome[T] | None:
         """Read a reply; None where the call is to be made again."""
         try:
-            value = call.read(reply)
+            value = tries.call.read(reply)
         except VerdictParseError as error:
             tries.n_unread += 1
             tries.n_cut += reply.finish_reason == "length"
-            self._note_unreadable(error, n_trips)
+            self._note_unreadable(error, tries)
             if not error.is_refusal and tries.n_unread < self.judge.max_attempts:
                 return None
             self._counts.n_failures += error.partial is None
             self._finish_check(None)
             return end_unreadable(error)
         except UnsupportedError as error:  # the reader says what to do
-            self._end(error, n_trips)
+            self._end(error, tries)
         self._has_answer = True
         self._n_in_a_row = self._n_account_errors = 0
         self._finish_check(reply)
         return Outcome(value=value)
 
-    def _may_pass(self, error: ModelCallError, tries: _Attempts) -> bool:
+    def _may_pass(self, error: ModelCallError, tries: _Attempts[Any]) -> bool:
         """Whether the call is made again after an error."""
         most = self.judge.max_retries
         is_within = tries.n_errors <= most and tries.n_limited <= _MOST_LIMITED * most
         is_soon = (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
         return isinstance(error, _TRANSIENT) and is_within and is_soon
 
-    async def _fail(
-        self, call: Call[T], error: ModelCallError, tries: _Attempts, n_trips: int
-    ) -> Outcome[T]:
+    async def _fail(self, tries: _Attempts[T], error: ModelCallError) -> Outcome[T]:
         """Store that a call failed for good."""
         often = f" (tried {tries.n} times)" if tries.n > 1 else ""
         tries.failure = CallFailure(
@@ -401,36 +387,34 @@ class Caller:
             status=error.status,
             n_tries=tries.n,
         )
-        await self._keep(call, tries.n_kept, tries.failure)
+        await self._keep(tries, tries.failure)
         self._counts.n_failures += 1
         self._n_nothing += isinstance(error, BadRequestError | RefusalError | ContentFilterError)
         self._n_in_a_row += isinstance(error, (*_TRANSIENT, AccessError))
         self._finish_check(None)
-        self._end_if_hopeless(error, n_trips)
+        self._end_if_hopeless(error, tries)
         return Outcome(failure=tries.failure.failure())
 
     # One request ---------------------------------------------------------------------------------
 
-    async def _send(
-        self,
-        request: ChatRequest,
-        *,
-        on_send: Callable[[], None],
-        call: Call[Any],
-        tries: _Attempts,
-    ) -> Sequence[Reply]:
+    async def _send(self, request: ChatRequest, tries: _Attempts[Any]) -> Sequence[Reply]:
         """Send a request when all limits allow."""
         is_trial = self._admit()
         try:
             try:
                 number = await self.pace.enter(request)
             except CostLimitReachedError as error:
-                self._spend_out(error)
+                self.stop(SPENT)
+                if self._live is not None:
+                    raise OutOfOrderError(SPENT) from None
+                self.error = self.error or error
+                raise
             usage, may_cost = None, False
             try:
-                self._check_order(is_trial)
-                await self._check_stored(call, tries)
-                on_send()
+                if self._breaker.reason is not None and not is_trial:  # since it waited
+                    raise OutOfOrderError(self._breaker.reason)
+                await self._check_stored(tries)
+                tries.on_send()
                 self._counts.n_calls += 1
                 self._counts.n_retries += tries.n > 0
                 may_cost = True
@@ -448,12 +432,17 @@ class Caller:
                 raise
             finally:
                 self.pace.leave(request, usage, may_cost=may_cost)
-            self.pace.grow()
-            self._note_reply(replies)
-            return replies
         finally:
             if is_trial:
                 self._is_trying = False
+        self.pace.grow()
+        self._counts.n_replies += 1
+        self._was_reached, self._waited_s = True, 0.0
+        for used in filter(None, (reply.usage for reply in replies)):
+            self._counts.prompt_tokens += used.prompt_tokens
+            self._counts.completion_tokens += used.completion_tokens
+            self._counts.cached_tokens += used.cached_tokens
+        return replies
 
     async def _reply(
         self, request: ChatRequest, n_samples: int, *, is_trial: bool
@@ -472,43 +461,34 @@ class Caller:
         msg = f"no reply within {limit_s:g} s"
         raise ModelTimeoutError(msg)
 
-    async def _check_stored(self, call: Call[Any], tries: _Attempts) -> None:
+    async def _check_stored(self, tries: _Attempts[Any]) -> None:
         """After a long wait for the first try, look whether another run has made the call."""
         waited_s = asyncio.get_running_loop().time() - tries.began
         if self.store is None or tries.n or waited_s < _STALE_S:
             return
-        stored = await self.store.aget(self.judge_id, [call.item])
-        blobs = stored.get(call.item, {}).get(call.name, [])
+        stored = await self.store.aget(self.judge_id, [tries.call.item])
+        blobs = stored.get(tries.call.item, {}).get(tries.call.name, [])
         if len(blobs) > tries.n_kept:
             raise _StoredMeanwhileError(blobs)
 
-    async def _keep(self, call: Call[Any], attempt: int, result: Any) -> Any:
+    async def _keep(self, tries: _Attempts[Any], result: Any) -> Any:
         """Store a result before it is used; return it as it is stored."""
         if self.store is None:
             return result
         blob = encode_attempt(result)
+        row = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
         try:
-            await self.store.put(self.judge_id, StoredCall(call.item, call.name, attempt, blob))
+            await self.store.put(self.judge_id, row)
         except Exception as error:
             if self._live is None:
                 raise
             if not self._breaker.is_open(asyncio.get_running_loop().time()):
                 self._trip(error, "the store accepts nothing")
             raise OutOfOrderError(self._last) from error
+        tries.n_kept += 1
         return result if blob[:1] == b"\x04" or result.text.isascii() else decode_attempt(blob)
 
     # What a run of calls learns ------------------------------------------------------------------
-
-    def _note_reply(self, replies: Sequence[Reply]) -> None:
-        counts = self._counts
-        counts.n_replies += 1
-        self._was_reached = True
-        self._waited_s = 0.0
-        for reply in replies:
-            if reply.usage is not None:
-                counts.prompt_tokens += reply.usage.prompt_tokens
-                counts.completion_tokens += reply.usage.completion_tokens
-                counts.cached_tokens += reply.usage.cached_tokens
 
     @property
     def _is_checking(self) -> bool:
@@ -531,16 +511,16 @@ class Caller:
             words.append(f"${self.pace.price.cost(reply.usage):.2g} this call")
         self._counts.check = ", ".join(words)
 
-    def _note_unreadable(self, error: VerdictParseError, n_trips: int) -> None:
+    def _note_unreadable(self, error: VerdictParseError, tries: _Attempts[Any]) -> None:
         if error.partial is not None:
             self._has_answer, self._n_in_a_row = True, 0
             return
         self._n_nothing += 1
         # sorted items may give many refusals in a row, so they count only before the first answer
         self._n_in_a_row += self._live is None and not error.is_refusal
-        self._end_if_hopeless(error, n_trips)
+        self._end_if_hopeless(error, tries)
 
-    def _end_if_hopeless(self, error: VoirdireError, n_trips: int) -> None:
+    def _end_if_hopeless(self, error: VoirdireError, tries: _Attempts[Any]) -> None:
         most = None if self.judge.keep_going else _MOST_IN_A_ROW
         if most is None:
             return
@@ -556,30 +536,30 @@ class Caller:
             "`keep_going=True`) goes on."
         )
         kind = ServerError if isinstance(error, _TRANSIENT) else NoAnswersError
-        self._end(kind(msg), n_trips)
+        self._end(kind(msg), tries)
 
-    def _handle_error(self, error: ModelCallError, n_trips: int) -> float | None:
+    def _handle_error(self, error: ModelCallError, tries: _Attempts[Any]) -> float | None:
         """End the calls where every call would meet the error; return the seconds to wait."""
         if isinstance(error, UnsupportedError) and error.feature == "logprobs":
             msg = (
                 f"{str(error).rstrip('.')}. Use a server that gives log-probabilities, or choose "
                 "another source: `--probability stated` or `--probability vote`."
             )
-            self._end(UnsupportedError(msg, feature="logprobs", status=error.status), n_trips)
+            self._end(UnsupportedError(msg, feature="logprobs", status=error.status), tries)
         if isinstance(error, UnsupportedError):
-            self._end(error, n_trips)
+            self._end(error, tries)
         if isinstance(error, AccessError):
             self._n_account_errors += 1
             if not self._has_answer or self._n_account_errors >= _ACCOUNT_ERRORS:
-                self._end(error, n_trips)
+                self._end(error, tries)
         wait_s = error.retry_after_s
         is_answer = error.status is not None or wait_s is not None
         if isinstance(error, ServerError | ModelTimeoutError):
             self._n_nothing += 1
             is_reached = is_answer or self._was_reached or not self._address
             if isinstance(error, ServerError) and not is_reached:
-                return self._note_unreached(error, n_trips)
-            self._end_if_hopeless(error, n_trips)
+                return self._note_unreached(error, tries)
+            self._end_if_hopeless(error, tries)
         else:
             is_answer = True
         self._was_reached = self._was_reached or is_answer
@@ -594,10 +574,10 @@ class Caller:
         most = None if self.judge.keep_going else _MOST_IN_A_ROW
         if most is not None and max(wait_s, self._waited_s) > LONGEST_WAIT_S:
             msg = f"{what} {_last(error)} When it replies again, repeat the same run."
-            self._end(ServerError(msg, status=error.status, retry_after_s=wait_s), n_trips)
+            self._end(ServerError(msg, status=error.status, retry_after_s=wait_s), tries)
         return 0.0  # every call waits as long as the server asks
 
-    def _note_unreached(self, error: ModelCallError, n_trips: int) -> float:
+    def _note_unreached(self, error: ModelCallError, tries: _Attempts[Any]) -> float:
         """Note a call that reached no server: it may be down, or the address wrong."""
         self._n_unreached += 1
         if self._n_unreached > min(_RETRIES_UNREACHED, self.judge.max_retries):
@@ -605,27 +585,20 @@ class Caller:
                 f"No call of this run got a reply from {self._address}. {_last(error)} Check that "
                 "the server runs and that its address is right, then repeat the run."
             )
-            self._end(ServerError(msg), n_trips)
+            self._end(ServerError(msg), tries)
         return random.random() * 0.5 * self._n_unreached  # noqa: S311  # so that calls part ways
 
     # Ends and pauses -----------------------------------------------------------------------------
 
-    def _end(self, error: Exception, n_trips: int) -> NoReturn:
+    def _end(self, error: Exception, tries: _Attempts[Any]) -> NoReturn:
         """End a run, since every other call would meet the same error; pause a live judge."""
         self._finish_check(None)
         if self._live is not None:
-            if n_trips == self._n_trips:  # else it was sent before the last pause
+            if tries.n_trips == self._n_trips:  # else it was sent before the last pause
                 self._trip(error)
             raise OutOfOrderError(self._last)
         self.error = self.error or error
         self.pace.stop(StoppedError(f"The run ended: {error}"))
-        raise error
-
-    def _spend_out(self, error: CostLimitReachedError) -> NoReturn:
-        self.stop(SPENT)
-        if self._live is not None:
-            raise OutOfOrderError(SPENT)
-        self.error = self.error or error
         raise error
 
     def _trip(self, error: Exception, what: str | None = None) -> None:
@@ -651,27 +624,25 @@ class Caller:
         self._is_trying = True
         return True
 
-    def _check_order(self, is_trial: bool) -> None:  # noqa: FBT001
-        """Raise where the judge went out of order while the call waited."""
-        if self._breaker.reason is not None and not is_trial:
-            raise OutOfOrderError(self._breaker.reason)
-
 
 @dataclass(kw_only=True, slots=True)
-class _Attempts:
-    """The tries of one call until now."""
+class _Attempts(Generic[T]):
+    """A call, and the tries until now."""
 
+    call: Call[T]
+    on_send: Callable[[], None]
     n: int = 0
     n_errors: int = 0
     n_limited: int = 0
     n_unread: int = 0
     n_cut: int = 0
     n_kept: int = 0
-    began: float = 0.0
+    n_trips: int = 0
     n_samples: int = 1
     reply: Reply | None = None
-    others: list[Reply] = field(default_factory=list)
+    others: Sequence[Reply] = ()
     failure: CallFailure | None = None
+    began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     def backoff_s(self) -> float:
         """Draw the seconds until the next try."""

@@ -18,8 +18,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -46,7 +45,9 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.records import Item
 
-__all__ = ["CLOSED", "LATE", "Engine", "LiveState", "ModelEngine", "make_engine"]
+__all__ = ["CLOSED", "LATE", "Engine", "LiveState", "ModelEngine", "in_thread", "make_engine"]
+
+T = TypeVar("T")
 
 LATE = "no verdict within the deadline"
 """Reason of a failure whose reply may still come, for the next time the item is asked about."""
@@ -475,7 +476,7 @@ _HANGS = f"the judge is out of order: {_MOST_LEFT} calls of it hang"
 
 
 class FunctionEngine(_SharingEngine):
-    """Asks a judge in this process: a thread of its own calls it, batch after batch.
+    """Asks a judge in this process, batch after batch, each in a thread of its own.
 
     Items of several callers are judged together. Where a live judge raises, each item of the batch
     is asked about alone. A thread that hangs is abandoned and replaced; after a few of these the
@@ -487,7 +488,6 @@ class FunctionEngine(_SharingEngine):
         self._plan = plan
         self._size = _LOOKED_UP if live is None else live.batch_size
         self._waiting: deque[_Pending] = deque()
-        self._thread: JudgeThread | None = None
         self._working: asyncio.Task[None] | None = None
         self._n_left = 0
         self._is_closed = False
@@ -521,8 +521,6 @@ class FunctionEngine(_SharingEngine):
             await asyncio.wait([working], timeout=drain_s)
             working.cancel()
             await asyncio.wait([working])
-        if self._thread is not None:
-            self._thread.stop()
 
     async def _work(self) -> None:
         """Judge batch after batch, until no item waits."""
@@ -543,10 +541,8 @@ class FunctionEngine(_SharingEngine):
             self._waiting.clear()
 
     async def _judge(self, batch: Sequence[_Pending]) -> None:
-        if self._thread is None:
-            self._thread = JudgeThread(self._ask_judge)
         self.n_calls += 1
-        done = self._thread.ask([pending.item for pending in batch])
+        done = in_thread(self._ask_judge, [pending.item for pending in batch])
         limit_s = None
         if self._live is not None:  # at least until no caller waits
             until = max(pending.until for pending in batch) - _now()
@@ -555,17 +551,14 @@ class FunctionEngine(_SharingEngine):
         if not done.done():  # the thread hangs; it may still return later
             self._n_left += 1
             done.add_done_callback(self._note_return)
-            self._thread.stop()
-            self._thread = None
             _log.warning("the judge hangs; its thread is abandoned (%d of them now)", self._n_left)
             self._answer_all(batch, f"the judge did not answer within {limit_s:.3g} s")
             return
-        result = done.result()
-        if isinstance(result, BaseException):
+        verdicts, error = done.result()
+        if error is not None:
             for pending in batch:
-                self._fail(pending, result)
-            return
-        for pending, verdict in zip(batch, result, strict=True):
+                self._fail(pending, error)
+        for pending, verdict in zip(batch, verdicts or (), strict=error is None):
             self._settle(pending, verdict)
 
     def _note_return(self, _: object) -> None:
@@ -614,41 +607,32 @@ def make_function_verdicts(found: NDArray[np.float64], plan: JudgingPlan) -> lis
     return verdicts
 
 
-class JudgeThread:
-    """A daemon thread for one judge: does one task after another."""
+def in_thread(
+    work: Callable[..., T], *args: Any
+) -> asyncio.Future[tuple[T | None, BaseException | None]]:
+    """Call a function in a thread of its own; the future has its result, or what it raised.
 
-    def __init__(self, work: Callable[[Sequence[Item]], list[ItemVerdict]]) -> None:
-        self._work = work
-        self._todo: SimpleQueue[Any] = SimpleQueue()
-        threading.Thread(target=self._serve, name="voirdire-judge", daemon=True).start()
+    The thread is a daemon and not one of the loop's own: a program waits for those when it ends,
+    and a call that hangs would keep it running.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
 
-    def ask(self, items: Sequence[Item]) -> asyncio.Future[list[ItemVerdict] | BaseException]:
-        """Judge items in the thread; the future has the verdicts, or the error."""
-        done: asyncio.Future[list[ItemVerdict] | BaseException]
-        done = asyncio.get_running_loop().create_future()
-        self._todo.put((items, done))
-        return done
+    def settle(result: tuple[T | None, BaseException | None]) -> None:
+        if not done.done():
+            done.set_result(result)
 
-    def stop(self) -> None:
-        """Let the thread end after its current task."""
-        self._todo.put(None)
+    def serve() -> None:
+        result: tuple[T | None, BaseException | None]
+        try:
+            result = work(*args), None
+        except BaseException as error:  # noqa: BLE001  # the waiting task handles it
+            result = None, error
+        with contextlib.suppress(RuntimeError):  # the loop has ended, so no task waits
+            loop.call_soon_threadsafe(settle, result)
 
-    def _serve(self) -> None:
-        while (task := self._todo.get()) is not None:
-            items, done = task
-            result: list[ItemVerdict] | BaseException
-            try:
-                result = self._work(items)
-            except BaseException as error:  # noqa: BLE001  # the waiting task handles it
-                result = error
-            with contextlib.suppress(RuntimeError):  # the loop has ended, so no task waits
-                done.get_loop().call_soon_threadsafe(_set_result, done, result)
-            del task, items, done, result  # keep no references while it waits
-
-
-def _set_result(done: asyncio.Future[Any], result: object) -> None:
-    if not done.done():
-        done.set_result(result)
+    threading.Thread(target=serve, name=f"voirdire {work.__name__}", daemon=True).start()
+    return done
 
 
 # Judges made of judges --------------------------------------------------------------------------

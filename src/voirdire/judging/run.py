@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.background_loop import BackgroundLoop, collect_garbage_less_often
-from voirdire.judging.engine import make_engine
+from voirdire.judging.engine import in_thread, make_engine
 from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.tables import make_run_verdicts
@@ -244,29 +244,15 @@ def _say_done(engine: Engine) -> str:
 
 
 async def _take_next(source: Iterator[T]) -> T | None:
-    """Take the next value of an iterator in a thread; None after the last.
+    """Take the next value of an iterator in a thread; None after the last."""
+    value, error = await in_thread(_next, source)
+    if error is not None and not isinstance(error, Exception):
+        msg = f"the items must not raise {type(error).__name__}"
+        raise RuntimeError(msg) from error
+    if error is not None:
+        raise error
+    return value
 
-    The thread is a daemon and not one of the loop's own: a program waits for those when it ends,
-    and a read that waits for input would keep it running.
-    """
-    loop = asyncio.get_running_loop()
-    taken: asyncio.Future[T | None] = loop.create_future()
 
-    def settle(value: T | None, error: BaseException | None) -> None:
-        if not taken.done():  # else the waiting task was cancelled
-            taken.set_result(value) if error is None else taken.set_exception(error)
-
-    def take() -> None:
-        value, failed = None, None
-        try:
-            value = next(source, None)
-        except Exception as error:  # noqa: BLE001  # raised again where it is awaited
-            failed = error
-        except BaseException as error:  # noqa: BLE001  # such as SystemExit
-            failed = RuntimeError(f"the items must not raise {type(error).__name__}")
-            failed.__cause__ = error
-        with contextlib.suppress(RuntimeError):  # the loop may have ended meanwhile
-            loop.call_soon_threadsafe(settle, value, failed)
-
-    threading.Thread(target=take, name="voirdire-items", daemon=True).start()
-    return await taken
+def _next(source: Iterator[T]) -> T | None:
+    return next(source, None)

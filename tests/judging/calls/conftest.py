@@ -63,7 +63,7 @@ def _noted(pool, function, /, *args, **kwargs):
 
 def is_working():
     """Whether a thread does something that an event loop waits for."""
-    items = any(thread.name == "voirdire-items" for thread in threading.enumerate())
+    items = any(thread.name == "voirdire _next" for thread in threading.enumerate())
     return bool(_at_work) or items
 
 
