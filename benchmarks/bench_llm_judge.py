@@ -32,7 +32,7 @@ from servers.instant import joint_completion, on_core, running_instant_server
 from voirdire.judging.asking import Ask
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
-from voirdire.judging.runs.estimate import estimate_tokens
+from voirdire.judging.server_watch import estimate_tokens
 from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
@@ -47,7 +47,7 @@ WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", 
 
 STORED = """
 from voirdire.io import stream_items
-from voirdire.judging.engine.run import judge_batches
+from voirdire.judging.run import judge_batches
 from voirdire.judging.binding import plan_judging
 from voirdire.judging.settings import StoredReplies
 from voirdire.store import open_store

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 __all__ = ["lazy_names"]
 
 
-def lazy_names(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make `__getattr__` and `__dir__` of a package.
+def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Make `__all__`, `__getattr__` and `__dir__` of a package from its stub.
 
     Parameters
     ----------
     package : str
-        Its `__name__`.
-    homes : mapping of str to str
-        For every public name the module below the package that holds it; one of another package
-        by its whole name.
+        Its `__name__`. In the `__init__.pyi` beside it, which type checkers read, every public
+        name is imported from the module that holds it.
     """
+    stub = ast.parse(pkgutil.get_data(package, "__init__.pyi") or b"")
+    rows = [row for row in stub.body if isinstance(row, ast.ImportFrom)]
+    homes = {alias.name: str(row.module) for row in rows for alias in row.names}
+    public = sorted(name for name in homes if not name.startswith("_"))
 
     def load(name: str) -> Any:
         if name not in homes:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        home = homes[name]
-        whole = home if home.startswith("voirdire.") else f"{package}.{home}"
-        return getattr(import_module(whole), name)
+        return getattr(import_module(homes[name]), name)
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return load, names
+    return public, load, names

@@ -149,12 +149,15 @@ def test_nothing_in_a_reply_reaches_the_terminal_as_a_command(judge, replies):
 
 
 def rewrite_text(response, text):
-    """Let a model have replied something else, as a row of the first release, without checksum."""
+    """Let a model have replied something else."""
+    from zlib import crc32
+
     import msgspec
 
     kept = msgspec.msgpack.encode([text, "json_schema", "stop", "test\x1b[2J", None, None])
     item = bytes.fromhex(hash_of(response))
-    statement("UPDATE voirdire_calls SET blob = ? WHERE item = ?", b"\x01" + kept, item)
+    blob = b"\x03" + crc32(kept).to_bytes(4, "big") + kept
+    statement("UPDATE voirdire_calls SET blob = ? WHERE item = ?", blob, item)
 
 
 def test_judges_of_one_store_are_kept_apart(judge, replies):

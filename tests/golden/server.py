@@ -92,13 +92,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        n_tokens = sum(len(message["content"]) for message in body["messages"]) // 4
         reply = {
             "id": "golden",
             "object": "chat.completion",
             "created": 0,
             "model": body["model"],
             "choices": [self._choice_for(body)],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            "usage": {
+                "prompt_tokens": n_tokens,
+                "completion_tokens": 10,
+                "total_tokens": n_tokens + 10,
+            },
         }
         data = json.dumps(reply).encode()
         self.send_response(200)

@@ -1,11 +1,11 @@
-"""A small rubric, judges whose answers are known, and items."""
+"""A small rubric, judges whose answers are known, items, and time that passes by itself."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
-from voirdire.judging import LlmJudge, ScriptedJudge
+from judging.calls.conftest import noted_threads, run  # noqa: F401  # fixtures
+from voirdire.judging import ScriptedJudge
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 
@@ -37,11 +37,9 @@ behaviors:
 @pytest.fixture
 def ends_after(monkeypatch):
     """Let a run end after fewer calls in a row without an answer."""
-    limits = LlmJudge.limits.fget
 
     def end_after(n_calls):
-        few = property(lambda judge: replace(limits(judge), max_failures_in_a_row=n_calls))
-        monkeypatch.setattr(LlmJudge, "limits", few)
+        monkeypatch.setattr("voirdire.judging.caller._MOST_IN_A_ROW", n_calls)
 
     return end_after
 
@@ -77,12 +75,11 @@ def items():
 def write_items(tmp_path):
     """Write items whose responses hold their probabilities, and give the file."""
 
-    def write(n_items, *, name="items.jsonl", changed=()):
-        path = tmp_path / name
+    def write(n_items):
+        path = tmp_path / "items.jsonl"
         with path.open("w", encoding="utf-8") as file:
             for number in range(n_items):
-                shift = 0.05 if number in changed else 0.0
-                pair = (number % 10 / 10 + shift, number % 7 / 7)
+                pair = (number % 10 / 10, number % 7 / 7)
                 row = {"id": f"i{number}", "response": f"{pair[0]!r} {pair[1]!r}"}
                 row["behavior"] = (None, "refuse", "chat")[number % 3]
                 file.write(json.dumps(row) + "\n")

@@ -1,10 +1,9 @@
-"""From a file of items to a file of verdicts: formats, going on, and what must never be lost."""
+"""From a file of items to a file of verdicts: formats, and what is whole or not there at all."""
 
 import dataclasses
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import ClassVar
@@ -13,37 +12,33 @@ import polars as pl
 import pytest
 
 import voirdire
+from full_disk import no_file_above
 from voirdire.errors import InputError
-from voirdire.judging import (
-    JudgingSettings,
-    ScriptedJudge,
-    judge_file,
-    judge_items,
-    kept_items,
-)
+from voirdire.judging import JudgingSettings, LlmJudge, ScriptedJudge, judge_file, judge_items
 from voirdire.records import Item
-from voirdire.rubrics import rubric_to_yaml
+from voirdire.testing import ScriptedModel
 
-PART = 2_000
-"""Items of a part, which a run that is interrupted does not judge again."""
+BATCH = 1_000
+"""Items in one call of a judge in this process, and in a part of its output."""
 
 
 class Counting(ScriptedJudge):
-    """Counts the items that it is asked about, and may break down on one of them."""
+    """Counts the items that it is asked about, and breaks off at one of them."""
 
     asked: ClassVar[list[str]] = []
-    breaks_at: ClassVar[str | None] = None
+    breaks_at: ClassVar[tuple[str, type[BaseException]]] = ("", KeyboardInterrupt)
 
     def probabilities(self, items):
-        if self.breaks_at in {item.id for item in items}:
-            raise KeyboardInterrupt
+        name, error = self.breaks_at
+        if name in {item.id for item in items}:
+            raise error
         self.asked.extend(item.id for item in items)
         return super().probabilities(items)
 
 
 @pytest.fixture
 def counting(judge):
-    Counting.asked, Counting.breaks_at = [], None
+    Counting.asked, Counting.breaks_at = [], ("", KeyboardInterrupt)
     return Counting(questions=judge.questions, answer=judge.answer)
 
 
@@ -56,11 +51,8 @@ def run(rubric, judge, tmp_path):
     return judged
 
 
-def interrupt(run, source, counting, *, at, **settings):
-    Counting.breaks_at = at
-    with pytest.raises(KeyboardInterrupt):
-        run(source, judge=counting, **settings)
-    Counting.breaks_at = None
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
 # What is written ------------------------------------------------------------------------------
@@ -86,23 +78,8 @@ def test_a_record_says_what_keywords_say_and_a_keyword_counts_before_it(run, wri
     assert "question" in by_both.columns
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"layout": "tall"}, "`layout` must be one of"),
-        ({"workers": 0}, "`workers` must be"),
-        ({"judged": "thoughts"}, "`judged` must be one of"),
-        ({"behavior": " "}, "`behavior` must be a name"),
-    ],
-    ids=str,
-)
-def test_a_record_is_checked_where_it_is_made(wrong, said):
-    with pytest.raises(InputError, match=said):
-        JudgingSettings(**wrong)
-
-
 @pytest.mark.edges
-@pytest.mark.parametrize("n_items", [1, PART, PART + 1, 2 * PART - 1])
+@pytest.mark.parametrize("n_items", [1, BATCH, BATCH + 1])
 def test_a_parquet_file_holds_the_verdicts_in_order(run, write_items, judge, rubric, n_items):
     path = write_items(n_items)
 
@@ -134,14 +111,6 @@ def test_csv_has_one_header_and_jsonl_none(run, write_items, rubric):
     columns = "item,judge,question,label,probability,source,threshold,behavior,failure,fingerprint"
     assert header == columns
     assert header not in rows
-
-
-def test_the_work_folder_is_gone_at_the_end(run, write_items, tmp_path):
-    source = write_items(120)
-
-    run(source)
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.jsonl", "out.parquet"]
 
 
 def test_the_summary_adds_up(run, write_items, judge, rubric):
@@ -189,26 +158,24 @@ def test_a_behavior_may_be_given_to_items_that_have_none(run, write_items):
     assert set(frame["behavior"].unique()) == {"refuse", "chat"}
 
 
-def test_progress_is_told_after_every_part(run, write_items):
+def test_progress_is_told_after_every_batch(run, write_items):
     told = []
 
-    run(write_items(PART + 20), progress=told.append)
+    run(write_items(BATCH + 20), progress=told.append)
 
-    assert [state.n_items for state in told] == [PART, PART + 20, PART + 20]
+    assert [state.n_items for state in told] == [BATCH, BATCH + 20, BATCH + 20]
     assert [state.finishing for state in told] == [False, False, True]
 
 
-@pytest.mark.ci
-def test_long_items_make_shorter_parts(run, tmp_path):
+def test_long_items_make_shorter_batches(run, tmp_path):
     told = []
     path = tmp_path / "items.jsonl"
-    rows = [{"id": f"i{n}", "response": f"0.5 0.{n} " + " " * 12_000_000} for n in range(4)]
+    rows = [{"id": f"i{n}", "response": f"0.5 0.{n} " + " " * 2_500_000} for n in range(4)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     summary = run(path, progress=told.append)
 
-    assert [state.n_items for state in told if not state.finishing][-2:] > [0, 4]
-    assert len(told) > 2
+    assert [state.n_items for state in told] == [1, 2, 3, 4, 4]
     rude = pl.read_parquet(summary.output).filter(question="rude")
     assert rude["probability"].to_list() == [0.0, 0.1, 0.2, 0.3]
 
@@ -257,201 +224,136 @@ def test_a_run_without_such_rows_leaves_no_old_list(run, write_items, tmp_path):
 def test_somebody_elses_file_is_no_list_to_replace(run, write_items, tmp_path):
     (tmp_path / "out.parquet.dropped.jsonl").write_text("my notes\n")
 
-    with pytest.raises(voirdire.InputError, match=r"must be free for the rows that are set aside"):
+    with pytest.raises(InputError, match=r"must be free for the rows that are set aside"):
         run(write_items(3))
 
     assert (tmp_path / "out.parquet.dropped.jsonl").read_text() == "my notes\n"
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "not json\n", '{"id": "x"}\n'])
-def test_a_file_with_nothing_to_judge_is_an_error_and_leaves_nothing(run, tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", ""),
+        ("\n\n", ""),
+        ("not json\n", "line must be JSON"),
+        ('{"id": "y", "response": "0 0", "behavior": "sing"}\n', "1 set aside.*unknown behavior"),
+    ],
+)
+def test_a_file_with_nothing_to_judge_is_an_error_and_leaves_nothing(run, tmp_path, text, why):
     path = tmp_path / "items.jsonl"
     path.write_text(text)
 
-    with pytest.raises(voirdire.NoDataError, match=r"items\.jsonl: must hold at least one"):
+    with pytest.raises(voirdire.NoDataError, match=rf"items\.jsonl: must hold at least one.*{why}"):
         run(path)
 
-    assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]
+    assert names(tmp_path) == ["items.jsonl"]
 
 
-def test_only_unknown_behaviors_is_nothing_to_judge(run, tmp_path):
-    path = tmp_path / "items.jsonl"
-    path.write_text('{"id": "y", "response": "0 0", "behavior": "sing"}\n')
-
-    with pytest.raises(voirdire.NoDataError, match=r"1 set aside.*unknown behavior"):
-        run(path)
+# Whole or not at all --------------------------------------------------------------------------
 
 
-# Going on -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_run_that_breaks_off_leaves_the_old_file_and_nothing_else(
+    run, write_items, counting, tmp_path, error
+):
+    old = Path(run(write_items(10)).output).read_bytes()
+    path = write_items(BATCH + 20)
+    Counting.breaks_at = (f"i{BATCH + 5}", error)
+
+    with pytest.raises(error):
+        run(path, judge=counting)
+
+    assert names(tmp_path) == ["items.jsonl", "out.parquet"]
+    assert (tmp_path / "out.parquet").read_bytes() == old
+    Counting.breaks_at = ("", error)
+    assert run(path, judge=counting).n_items == BATCH + 20
+    assert names(tmp_path) == ["items.jsonl", "out.parquet"]
 
 
-def test_an_interrupted_run_goes_on_and_gives_the_same_file(run, write_items, counting, tmp_path):
-    path = write_items(2 * PART + 20)
-    whole = Path(run(path, "whole.parquet").output).read_bytes()
-    interrupt(run, path, counting, at=f"i{PART + 30}")
-    assert not (tmp_path / "out.parquet").exists()
-    assert kept_items(tmp_path / "out.parquet") == PART
-    Counting.asked.clear()
+def test_what_a_killed_run_left_is_removed_by_the_next_one_on_its_output(
+    run, write_items, tmp_path
+):
+    def leave(output):
+        folder = tmp_path / f".{output}.0123456789ab.unfinished"
+        folder.mkdir()
+        (folder / "part-0000000").write_text("half")
+        return folder.name
 
-    summary = run(path, judge=counting)
+    leave("out[1].csv")
+    other = leave("out1.csv")
 
-    assert summary.n_reused == PART
-    assert counting.asked == [f"i{number}" for number in range(PART, 2 * PART + 20)]
-    assert Path(summary.output).read_bytes() == whole
-    assert kept_items(summary.output) == 0
+    run(write_items(3), "out[1].csv")
 
-
-def test_a_changed_item_is_judged_again_and_no_other_part(run, write_items, counting, tmp_path):
-    path = write_items(2 * PART + 20)
-    interrupt(run, path, counting, at=f"i{2 * PART + 19}")
-    Counting.asked.clear()
-    write_items(2 * PART + 20, changed={70})
-
-    summary = run(path, judge=counting)
-
-    again = [*range(PART), *range(2 * PART, 2 * PART + 20)]
-    assert counting.asked == [f"i{number}" for number in again]
-    fresh = run(path, "fresh.parquet").output
-    assert pl.read_parquet(summary.output).equals(pl.read_parquet(fresh))
+    assert names(tmp_path) == sorted([other, "items.jsonl", "out[1].csv"])
 
 
-def test_an_item_with_another_id_is_judged_again(run, write_items, counting):
-    path = write_items(PART + 10)
-    interrupt(run, path, counting, at=f"i{PART + 9}")
-    Counting.asked.clear()
-    path.write_text(path.read_text().replace('"i7"', '"seven"'))
-
-    run(path, judge=counting)
-
-    assert "seven" in counting.asked
-
-
-def test_fewer_items_than_before_leave_no_old_verdict(run, write_items, counting, judge, rubric):
-    path = write_items(2 * PART + 20)
-    interrupt(run, path, counting, at=f"i{2 * PART + 19}")
-    write_items(PART + 10)
-
-    summary = run(path, judge=counting)
-
-    assert summary.n_items == PART + 10
-    assert pl.read_parquet(summary.output).equals(expected_frame(path, counting, rubric))
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"threshold": 0.3},
-        {"judged": "whole_turn"},
-        {"layout": "wide"},
-        {"behavior": "chat"},
-        {"version": "2"},
-        {"name": "renamed"},
-        {"source": "vote"},
-        {"text": "Does it apologise?"},
-    ],
-    ids=str,
-)
-def test_a_verdict_is_never_stale(run, write_items, counting, rubric, other):
-    path = write_items(PART + 20)
-    interrupt(run, path, counting, at=f"i{PART + 19}")
-    Counting.asked.clear()
-    settings = {name: other[name] for name in other if name in {"threshold", "judged", "layout"}}
-    if "behavior" in other:
-        settings["behavior"] = other["behavior"]
-    if "text" in other:
-        first = dataclasses.replace(rubric.questions[0], text={"en": other["text"]})
-        settings["rubric"] = dataclasses.replace(rubric, questions=(first, rubric.questions[1]))
-    own = {name: other[name] for name in other if name in {"version", "name", "source"}}
-    judge = dataclasses.replace(counting, **own)
-
-    summary = run(path, judge=judge, **settings)
-
-    assert summary.n_reused == 0
-    assert len(counting.asked) == PART + 20
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("what", ["data", "record", "no record", "half data"])
-def test_a_damaged_part_is_judged_again(run, write_items, counting, tmp_path, what):
-    path = write_items(2 * PART + 20)
-    interrupt(run, path, counting, at=f"i{2 * PART + 19}")
-    Counting.asked.clear()
-    data = tmp_path / "out.parquet.partial" / "part-0000000.parquet"
-    record = data.with_suffix(".json")
-    if what == "no record":
-        record.unlink()
-    elif what == "record":
-        record.write_text(record.read_text()[:-5])
-    else:
-        data.write_bytes(data.read_bytes()[: -1 if what == "data" else 100])
-
-    summary = run(path, judge=counting)
-
-    assert summary.n_reused == PART
-    assert counting.asked[:PART] == [f"i{number}" for number in range(PART)]
-
-
-def test_restart_throws_the_parts_away(run, write_items, counting):
-    path = write_items(PART + 20)
-    interrupt(run, path, counting, at=f"i{PART + 19}")
-    Counting.asked.clear()
-
-    summary = run(path, judge=counting, restart=True)
-
-    assert summary.n_reused == 0
-    assert len(counting.asked) == PART + 20
-
-
-def test_two_runs_at_once_are_noticed(run, write_items):
-    pytest.importorskip("fcntl")
-    path, told = write_items(10), []
+def test_two_runs_at_once_each_write_a_whole_file(run, write_items, judge, rubric, tmp_path):
+    path = write_items(10)
 
     def run_again(state):
-        with pytest.raises(voirdire.InputError, match=r"must not be written by another run"):
-            run(path)
-        told.append(state)
+        if not state.finishing:
+            layouts.append(pl.read_parquet(run(path, layout="wide").output).columns[:2])
 
-    run(path, progress=run_again)
+    layouts = []
+    output = run(path, progress=run_again).output
 
-    assert told
+    assert layouts == [["item", "behavior"]]
+    assert pl.read_parquet(output).equals(expected_frame(path, judge, rubric))
+    assert names(tmp_path) == ["items.jsonl", "out.parquet"]
 
 
-def test_the_folder_of_somebody_else_is_left_alone(run, write_items, tmp_path):
-    folder = tmp_path / "out.parquet.partial"
-    folder.mkdir()
-    (folder / "thesis.txt").write_text("all my work")
+def test_two_runs_of_a_model_on_one_output_are_refused(run, write_items, tmp_path):
+    path, told = write_items(10), []
+    judge = LlmJudge(
+        model=ScriptedModel(lambda _: {"sorry": 0.5, "rude": 0.5}), probability="stated"
+    )
 
-    with pytest.raises(voirdire.InputError, match=r"did not make"):
-        run(write_items(10))
+    def run_again(state):
+        if not told:
+            told.append(state)
+            with pytest.raises(InputError, match="another run asks this judge for the same output"):
+                run(path, judge=judge)
+            assert run(path, "other.parquet", judge=judge).n_items == 10
 
-    assert (folder / "thesis.txt").read_text() == "all my work"
+    summary = run(path, judge=judge, progress=run_again)
+
+    outputs = ["items.jsonl", "other.parquet", "out.parquet"]
+    assert (len(told), summary.n_items) == (1, 10)
+    assert names(tmp_path) == [*outputs, "voirdire-replies.sqlite"]
 
 
 def test_items_that_change_while_they_are_read_are_refused(run, write_items, tmp_path):
-    path = write_items(PART + 20)
+    path = write_items(BATCH + 20)
 
     def grow(state):
-        if state.n_items == PART:
+        if state.n_items == BATCH:
             path.write_text(path.read_text() + '{"id": "new", "response": "0 0"}\n')
 
-    with pytest.raises(voirdire.InputError, match=r"must not change while it is judged"):
+    with pytest.raises(InputError, match=r"must not change while it is judged"):
         run(path, progress=grow)
 
-    assert not (tmp_path / "out.parquet").exists()
-    assert kept_items(tmp_path / "out.parquet") >= PART
+    assert names(tmp_path) == ["items.jsonl"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no limit on the size of files")
+@pytest.mark.parametrize("what", ["a part", "the whole", "the rows that are set aside"])
+@pytest.mark.parametrize("end", ["parquet", "csv"])
+def test_a_full_disk_is_said_and_keeps_the_old_file(run, write_items, tmp_path, what, end):
+    old = Path(run(write_items(10), f"out.{end}").output).read_bytes()
+    path = write_items(3 if "rows" in what else 2 * BATCH)
+    n_whole = Path(run(path, f"whole.{end}").output).stat().st_size
+    if "rows" in what:
+        path.write_text(path.read_text() + "not json\n" * 20)
+    n_most = {"a part": n_whole // 4, "the whole": n_whole - 1}.get(what, n_whole)
+
+    with no_file_above(n_most), pytest.raises(InputError, match=r"written \(File too large\)\."):
+        run(path, f"out.{end}")
+
+    assert names(tmp_path) == ["items.jsonl", f"out.{end}", f"whole.{end}"]
+    assert (tmp_path / f"out.{end}").read_bytes() == old
 
 
 # Where it is written --------------------------------------------------------------------------
-
-
-def test_a_file_of_verdicts_is_replaced(run, write_items):
-    first = run(write_items(10)).output
-
-    second = run(write_items(20))
-
-    assert second.output == first
-    assert pl.read_parquet(first)["item"].n_unique() == 20
 
 
 @pytest.mark.edges
@@ -460,9 +362,10 @@ def test_a_file_of_verdicts_is_replaced(run, write_items):
 def test_each_kind_of_verdict_file_may_be_replaced(run, write_items, end, layout):
     run(write_items(10), f"out.{end}", layout=layout)
 
-    summary = run(write_items(20), f"out.{end}")
+    summary = run(write_items(20), f"out.{end}", layout="wide")
 
-    assert summary.n_items == 20
+    table = getattr(pl, "read_ndjson" if end == "jsonl" else f"read_{end}")(summary.output)
+    assert table.height == 20
 
 
 def test_an_empty_file_may_be_replaced(run, write_items, tmp_path):
@@ -486,7 +389,7 @@ def test_an_empty_file_may_be_replaced(run, write_items, tmp_path):
 def test_nothing_else_is_replaced(run, write_items, tmp_path, name, content):
     (tmp_path / name).write_text(content)
 
-    with pytest.raises(voirdire.InputError, match=r"must not replace .* holds no verdicts"):
+    with pytest.raises(InputError, match=r"must not replace .* holds no verdicts"):
         run(write_items(3), name)
 
     assert (tmp_path / name).read_text() == content
@@ -496,7 +399,7 @@ def test_the_items_are_never_the_output(run, write_items):
     path = write_items(3)
     before = path.read_bytes()
 
-    with pytest.raises(voirdire.InputError, match=r"another file than the items"):
+    with pytest.raises(InputError, match=r"another file than the items"):
         run(path, path.name)
 
     assert path.read_bytes() == before
@@ -508,30 +411,26 @@ def test_the_items_are_never_the_output(run, write_items):
         ("out.xlsx", r"must end in \.parquet, \.jsonl or \.csv"),
         ("none/out.csv", r"must be in a folder.*does not exist"),
         (".", r"must end in"),
+        ("folder.csv", r"must be a file, got the folder"),
         ("out\udcff.csv", r"must be a path in UTF-8"),
     ],
 )
 def test_an_output_that_cannot_be_is_refused_before_anything_is_judged(
-    run, write_items, counting, output, words
+    run, write_items, counting, tmp_path, output, words
 ):
-    with pytest.raises(voirdire.InputError, match=words):
+    (tmp_path / "folder.csv").mkdir()
+
+    with pytest.raises(InputError, match=words):
         run(write_items(3), output, judge=counting)
 
     assert counting.asked == []
-
-
-def test_a_folder_is_no_output(run, write_items, tmp_path):
-    (tmp_path / "out.csv").mkdir()
-
-    with pytest.raises(voirdire.InputError, match=r"must be a file, got the folder"):
-        run(write_items(3), "out.csv")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to_is_refused(run, write_items, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
 
-    with pytest.raises(voirdire.InputError, match=r"cannot be written to"):
+    with pytest.raises(InputError, match=r"cannot be written to"):
         run(write_items(3), "locked/out.csv")
 
 
@@ -555,76 +454,6 @@ def test_the_mode_of_a_replaced_file_is_kept(run, write_items, tmp_path):
     assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
 
 
-LIMITED = """
-import resource, sys
-from voirdire.judging import ScriptedJudge, judge_file
-from voirdire.rubrics import load_rubric
-
-rubric = load_rubric(sys.argv[3])
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
-judge = ScriptedJudge(
-    questions=rubric.propositions, answer=lambda item: [float(x) for x in item.response.split()]
-)
-judge_file(sys.argv[1], sys.argv[2], rubric=rubric, judge=judge)
-"""
-
-
-@pytest.fixture
-def limited(rubric, tmp_path):
-    """Run a program that may write no file larger than so many bytes."""
-    (tmp_path / "tiny.yaml").write_text(rubric_to_yaml(rubric), encoding="utf-8")
-
-    def judged(source, output, n_bytes):
-        words = [source, tmp_path / output, tmp_path / "tiny.yaml", n_bytes]
-        return subprocess.run(
-            [sys.executable, "-c", LIMITED, *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return judged
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("end", ["parquet", "csv"])
-def test_a_disk_that_is_full_at_the_end_keeps_the_parts_and_the_old_file(
-    run, write_items, limited, tmp_path, end
-):
-    old = Path(run(write_items(10), f"out.{end}").output).read_bytes()
-    source = write_items(3 * PART)
-    limited(source, f"whole.{end}", 100_000_000)
-    whole = (tmp_path / f"whole.{end}").read_bytes()
-
-    # Enough for each part, too little for all of them in one file.
-    done = limited(source, f"out.{end}", len(whole) - 1)
-
-    assert done.returncode == 1
-    assert "cannot be written (File too large)" in done.stderr
-    assert "The finished parts are kept" in done.stderr
-    assert (tmp_path / f"out.{end}").read_bytes() == old
-    assert kept_items(tmp_path / f"out.{end}") == 3 * PART
-    limited(source, f"out.{end}", len(whole))
-    assert (tmp_path / f"out.{end}").read_bytes() == whole
-
-
-@pytest.mark.ci
-def test_a_disk_that_is_full_on_the_way_keeps_the_parts(write_items, limited, tmp_path):
-    source = write_items(PART)
-    limited(source, "first.jsonl", 100_000_000)
-    n_bytes = (tmp_path / "first.jsonl").stat().st_size
-    row = {"id": "i" * n_bytes, "response": "0 0"}
-    with source.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-
-    done = limited(source, "out.jsonl", n_bytes + 1)
-
-    assert done.returncode == 1
-    assert "(File too large)" in done.stderr
-    assert "parts are kept" in done.stderr
-    assert kept_items(tmp_path / "out.jsonl") == PART
-
-
 # What does not fit together -------------------------------------------------------------------
 
 
@@ -638,13 +467,6 @@ def test_a_judge_that_lacks_questions_judges_the_rest_and_says_what_it_leaves_ou
     assert "does not answer it: 'rude' and the completion classes" in " ".join(summary.notes)
 
 
-def test_a_judge_that_answers_nothing_of_a_rubric_is_refused_with_the_way_out(run, write_items):
-    judge = ScriptedJudge(questions=("funny",), answer=lambda item: [0.5])
-
-    with pytest.raises(voirdire.InputError, match=r"without 'sorry', 'rude'.*voirdire distill"):
-        run(write_items(3), judge=judge)
-
-
 def test_a_judge_may_answer_more_than_is_asked_in_any_order(run, write_items, judge, rubric):
     wider = ScriptedJudge(
         questions=("rude", "funny", "sorry"),
@@ -655,11 +477,6 @@ def test_a_judge_may_answer_more_than_is_asked_in_any_order(run, write_items, ju
     found = pl.read_parquet(run(path, judge=wider).output).drop("fingerprint")
 
     assert found.equals(expected_frame(path, judge, rubric).drop("fingerprint"))
-
-
-def test_a_rubric_without_propositions_cannot_be_judged(run, write_items):
-    with pytest.raises(voirdire.InputError, match=r"must ask boolean questions, got 'helpfulness'"):
-        run(write_items(3), rubric="helpfulness")
 
 
 def test_questions_of_another_kind_are_noted(run, write_items, rubric):
@@ -687,13 +504,11 @@ def test_another_wording_than_the_judge_was_made_for_is_noted(run, write_items, 
 def test_a_judge_that_cannot_be_sent_to_workers_is_refused_with_the_way_out(run, write_items):
     judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.5, 0.5])
 
-    with pytest.raises(voirdire.InputError, match=r"can be sent to other processes.*`workers` 1"):
+    with pytest.raises(InputError, match=r"can be sent to other processes.*`workers` 1"):
         run(write_items(3), judge=judge, workers=2)
 
 
-def test_what_is_no_judge_is_refused(run, write_items):
-    with pytest.raises(voirdire.InputError, match=r"`judge` must have a name.*got dict"):
-        run(write_items(3), judge={})
+NO_ANSWERS = ScriptedJudge(questions=("funny",), answer=lambda item: [0.5])
 
 
 @pytest.mark.parametrize(
@@ -705,65 +520,17 @@ def test_what_is_no_judge_is_refused(run, write_items):
         ({"judged": "all"}, r"`judged` must be one of"),
         ({"workers": 0}, r"`workers` must be a whole number of at least 1"),
         ({"behavior": "sing"}, r"`behavior` must be in rubric 'tiny' \('refuse', 'chat'\)"),
+        ({"thresholdd": 0.4}, r"`thresholdd` must be a setting.*Write 'threshold'"),
+        ({"rubric": "helpfulness"}, r"must ask boolean questions, got 'helpfulness'"),
+        ({"judge": {}}, r"`judge` must have a name.*got dict"),
+        ({"judge": NO_ANSWERS}, r"without 'sorry', 'rude'.*voirdire distill"),
     ],
 )
 def test_wrong_settings_are_refused_before_anything_is_judged(
     run, write_items, counting, tmp_path, setting, words
 ):
-    with pytest.raises(voirdire.InputError, match=words):
-        run(write_items(3), judge=counting, **setting)
+    with pytest.raises(InputError, match=words):
+        run(write_items(3), **{"judge": counting} | setting)
 
     assert counting.asked == []
-    assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]
-
-
-def test_the_columns_of_a_wide_file_are_those_that_are_promised(run, write_items):
-    output = run(write_items(60), "out.csv", layout="wide").output
-
-    classes = ["refuse.bad", "refuse.good", "refuse.poor", "chat.good", "chat.poor"]
-    expected = ["item", "behavior", "sorry", "rude", *classes, "judge", "fingerprint"]
-    assert pl.read_csv(output).columns == expected
-
-
-AUDIT = """
-import sys
-from pathlib import Path
-from voirdire.judging import judge_file
-
-folder, events = sys.argv[1], []
-
-def hook(event, about):
-    is_made = event == "open" and set("wa") & set(str(about[1]))
-    is_ours = "out.jsonl.partial" in str(about[0]) or str(about[0]) == "README.txt"
-    if is_ours and (is_made or event in ("os.remove", "os.rmdir")):
-        events.append(f"{event} {Path(str(about[0])).name}")
-
-sys.addaudithook(hook)
-judge_file(Path(folder) / "items.jsonl", Path(folder) / "out.jsonl")
-print("\\n".join(events))
-"""
-
-
-@pytest.mark.ci
-def test_a_folder_is_marked_before_anything_is_in_it_and_until_nothing_is(write_items, tmp_path):
-    """So that a run which is killed in between leaves no folder that the next one refuses."""
-    path = write_items(10)
-    path.write_text(path.read_text().replace("refuse", "comply").replace("chat", "comply"))
-
-    done = subprocess.run(
-        [sys.executable, "-c", AUDIT, str(tmp_path)], check=True, capture_output=True, text=True
-    )
-
-    events = done.stdout.split("\n")[:-1]
-    made = [event for event in events if event.startswith("open")]
-    gone = [event for event in events if not event.startswith("open")]
-    assert made[0] == "open README.txt"
-    assert any("part-" in event for event in made)
-    assert gone[-2:] == ["os.remove README.txt", "os.rmdir out.jsonl.partial"]
-
-
-def test_a_misspelt_setting_is_refused_with_the_nearest_name(tmp_path):
-    with pytest.raises(InputError, match="`thresholdd` must be a setting") as e:
-        judge_file(tmp_path / "items.jsonl", tmp_path / "out.parquet", thresholdd=0.4)
-
-    assert "Write 'threshold'." in str(e.value)
+    assert names(tmp_path) == ["items.jsonl"]

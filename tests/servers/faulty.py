@@ -132,7 +132,9 @@ class FaultyServer:
 
     def __init__(self) -> None:
         self.script: Callable[[str, int], str] = lambda item, n: "ok"
-        self.answer: Callable[[str, str, dict], Any] = lambda item, key, form: _value(form)
+        self.answer: Callable[[str, str, dict], Any] = lambda item, key, form: (
+            self.probability(item, key) >= 0.5 if form.get("type") == "boolean" else _value(form)
+        )
         self.probability: Callable[[str, str], float] = lambda item, key: 0.75
         self.forms: Sequence[str] = ("json_schema", "json_object", "text")
         self.keys: Sequence[str] = ("apology",)
@@ -321,8 +323,6 @@ def _value(form: dict[str, Any]) -> Any:
     kind = form.get("type")
     if kind == "array":
         return [_value(form["items"])]
-    if kind == "boolean":
-        return True
     if kind == "string":
         return "words"
     return max(form.get("minimum", 0), 0.25 if kind == "number" else 0)

@@ -2,10 +2,10 @@
 
 import itertools
 import os
-import time
 
 import psycopg
 import pytest
+from sqlalchemy import Engine, event
 
 from servers.postgres import postgres_url  # noqa: F401  # a fixture
 from voirdire.store import open_store
@@ -22,23 +22,11 @@ def postgres_place(postgres_url):  # noqa: F811
     return f"{postgres_url}&options=-csearch_path%3D{name}"
 
 
-on_postgresql = pytest.param("postgresql", marks=pytest.mark.slow)
-
-
-@pytest.fixture(params=["sqlite", "memory", on_postgresql])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.ci)])
 def place(request, tmp_path):
     """Give a path or a URL where there is no store yet."""
-    if request.param == "sqlite":
-        return str(tmp_path / "replies.db")
-    return ":memory:" if request.param == "memory" else request.getfixturevalue("postgres_place")
-
-
-@pytest.fixture(params=["sqlite", on_postgresql])
-def shared_place(request, tmp_path):
-    """Give a place that several processes can open."""
-    if request.param == "sqlite":
-        return str(tmp_path / "replies.db")
-    return request.getfixturevalue("postgres_place")
+    is_file = request.param == "sqlite"
+    return str(tmp_path / "a.db") if is_file else request.getfixturevalue("postgres_place")
 
 
 @pytest.fixture
@@ -48,13 +36,9 @@ def store(place):
 
 
 @pytest.fixture
-def impatient(monkeypatch):
-    """Let every pause of this process count as a minute and take no time."""
-    real, ahead_s = time.monotonic, 0.0
-
-    def sleep(_):
-        nonlocal ahead_s
-        ahead_s += 60.0
-
-    monkeypatch.setattr("time.sleep", sleep)
-    monkeypatch.setattr("time.monotonic", lambda: real() + ahead_s)
+def listen():
+    """Have a function called at an event of every database."""
+    added = []
+    yield lambda *pair: (added.append(pair), event.listen(Engine, *pair))
+    for pair in added:
+        event.remove(Engine, *pair)

@@ -214,6 +214,6 @@ def ask(rubric: Rubric) -> None:
     assert_type(voirdire.judge(items, rubric=rubric), Verdicts)
     assert_type(voirdire.judge(items).frame("wide"), pl.DataFrame)
     assert_type(voirdire.stream_items("items.jsonl"), Iterator[ItemBatch])
-    judge_file("items.jsonl", "out.csv", settings=JudgingSettings(restart=True), layout="wide")
+    judge_file("items.jsonl", "out.csv", settings=JudgingSettings(workers=2), layout="wide")
     found = class_probabilities(rubric, "comply", probabilities=[[0.5]])
     assert_type(found.classes, tuple[str, ...])

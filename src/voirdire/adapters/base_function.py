@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._messages import shorten
 from voirdire.adapters.guarded import TroubleLog
 from voirdire.errors import InputError
-from voirdire.judging.engine.background_loop import BackgroundLoop, wait_for_result
+from voirdire.judging.background_loop import BackgroundLoop, wait_for_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

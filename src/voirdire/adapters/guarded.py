@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from voirdire._messages import shorten
 from voirdire._validation import check_count
 from voirdire.errors import InputError, JudgeUnavailableError
-from voirdire.judging.engine.background_loop import BackgroundLoop, fork_lock, wait_for_result
+from voirdire.judging.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
-from voirdire.judging.engine.background_loop import fork_lock
+from voirdire.judging.background_loop import fork_lock
 from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.live.turns import Turn, read_base_reward
 

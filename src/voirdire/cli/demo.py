@@ -161,7 +161,7 @@ def _judge_responses(folder: Path) -> tuple[JudgingSummary, Examination]:
     from voirdire.studies import TestPlan, certify, examine
 
     responses, verdicts = folder / "responses.jsonl", folder / VERDICTS
-    summary = judge_file(responses, verdicts, rubric=RUBRIC, judge=JUDGE, restart=True)
+    summary = judge_file(responses, verdicts, rubric=RUBRIC, judge=JUDGE)
     humans = read_labels(folder / "response_annotations.jsonl", role="annotator", kind="boolean")
     judges = read_labels(verdicts, role="judge", kind="boolean")
     examination = examine(

@@ -305,7 +305,7 @@ def _open_verdicts(
     from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
     from voirdire.cli.model_judges import are_several, make_judges
     from voirdire.judging import ModelSettings
-    from voirdire.judging.runs.outputs import STORE_NAME
+    from voirdire.judging.outputs import STORE_NAME
 
     made = make_judges(judge, ModelSettings())
     several = are_several(judge, made)

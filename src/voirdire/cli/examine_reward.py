@@ -136,7 +136,7 @@ def _examine(
     *,
     asked: dict[str, Any],
 ) -> RewardExamination:
-    from voirdire.judging.runs.outputs import STORE_NAME
+    from voirdire.judging.outputs import STORE_NAME
     from voirdire.rewards.reward_file import load_reward
     from voirdire.studies.reward.examine import examine_reward
 

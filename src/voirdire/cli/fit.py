@@ -161,7 +161,7 @@ def fit_command(
     listen_for_interrupts()
     stopping: AbstractContextManager[None] = nullcontext()
     if not isinstance(asked, str | None):
-        from voirdire.judging.runs.outputs import STORE_NAME
+        from voirdire.judging.outputs import STORE_NAME
 
         reading = replace(reading, store=reading.store or output.resolve().parent / STORE_NAME)
         stopping = keep_when_stopped(comparisons, store=reading.store)

@@ -55,8 +55,8 @@ def judge_command(
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
 
-    A run that was interrupted goes on where it was when the same command is given again. Replies
-    of a language model are kept, and never paid for twice.
+    The file appears whole, or not at all. Replies of a language model are kept, and never paid for
+    twice: after an interruption the same command goes on from them.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ def run_judges(
         msg = "`--output` must be a folder for several judges, got standard output."
         raise UsageError(msg)
     settled: dict[str, Any] = {"rubric": rubric, "settings": settings}
-    kept = partial(_describe_kept_items, target) if isinstance(judges[0], str) else None
+    keeps = not isinstance(judges[0], str)
     with (
-        keep_when_stopped(source, store=settings.store, kept=kept),
+        keep_when_stopped(source, store=settings.store, keeps=keeps),
         watch_judges(source) as tell,
     ):
         if are_several:
@@ -138,13 +138,6 @@ def run_judges(
         alone = partial(tell, "judging")
         summaries.append(judge_file(source, target, judge=judges[0], progress=alone, **settled))
         return summaries
-
-
-def _describe_kept_items(target: str) -> str:
-    from voirdire.judging import kept_items
-
-    n_items = 0 if target == "-" else kept_items(target)
-    return f"{n_items:,} judged items are kept in {target}.partial" if n_items else ""
 
 
 def _print(judged: SeveralJudged, *, are_several: bool, as_json: bool) -> None:

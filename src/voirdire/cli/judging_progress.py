@@ -145,18 +145,24 @@ def watch_judging(source: str) -> Iterator[Callable[[JudgingProgress], None]]:
 
 
 class StopNotice:
-    """Says, once, that a run was interrupted and what is waited for."""
+    """Says what the first reply showed, and that a run was interrupted, each once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._in_flight: dict[str, int] = {}
         self._is_said = False
+        self._checks: set[str] = set()
 
     def note(self, calls: CallProgress | SynthesisProgress | None, *, name: str = "") -> None:
         """Look at the calls of one of the judges; the first that ends speaks for all."""
         if calls is None:
             return
         with self._lock:
+            check = getattr(calls, "check", "")
+            if check and check not in self._checks:  # what the first reply of each judge showed
+                self._checks.add(check)
+                sys.stderr.write(f"{check}\n")
+                sys.stderr.flush()
             self._in_flight[name] = calls.n_in_flight
             if not calls.stopping or self._is_said:
                 return
@@ -164,5 +170,5 @@ class StopNotice:
             n = sum(self._in_flight.values())
         waiting = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
         # where a bar is drawn, rich puts this above it
-        sys.stderr.write(f"stopping: {waiting} waiting for; Ctrl-C again does not wait\n")
+        sys.stderr.write(f"stopping: {waiting} waited for; Ctrl-C again does not wait\n")
         sys.stderr.flush()

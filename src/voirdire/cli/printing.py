@@ -22,7 +22,7 @@ from voirdire.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import RenderableType
@@ -152,11 +152,11 @@ def keep_when_stopped(
     source: str,
     *,
     store: str | Path | Literal[False] | None = None,
-    kept: Callable[[], str] | None = None,
+    keeps: bool = True,
 ) -> Iterator[None]:
-    """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then what is kept.
+    """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then where it is kept.
 
-    By default every reply is kept in the store. A read of standard input that waits can be left.
+    A judge in this process keeps nothing. A read of standard input that waits can be left.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -165,17 +165,19 @@ def keep_when_stopped(
     try:
         yield
     except KeyboardInterrupt:
-        if text := _describe_kept_replies(store) if kept is None else kept():
-            say(f"{text}; the same command goes on from there.")
+        if keeps:
+            say(f"{_describe_kept_replies(store)}; the same command goes on from there.")
         raise
 
 
 def _describe_kept_replies(store: str | Path | Literal[False] | None) -> str:
     if not store:
         return "every reply is kept in the store"
-    from voirdire.store.opening import read_address
+    from voirdire.store.reply_store import read_address, show_address
 
-    shown = read_address(store).shown if "://" in str(store) else store  # without a password
+    shown = (
+        show_address(read_address(store)) if "://" in str(store) else store
+    )  # without a password
     return f"every reply is kept in {shown}"
 
 

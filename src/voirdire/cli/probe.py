@@ -105,9 +105,8 @@ def probe_command(
         print_result(content, f"It would ask about {summary}.", *tables, as_json=as_json)
         return
     say(f"asking about {summary}")
-    kept = None if estimates else str  # a local judge's answers are not kept
     with (
-        keep_when_stopped(items, store=settings.store, kept=kept),
+        keep_when_stopped(items, store=settings.store, keeps=bool(estimates)),
         watch_judges(n_versions, together="probing") as tell,
     ):
         report = probe_judge(table.items, humans=humans, progress=tell, **chosen)

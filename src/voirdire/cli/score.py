@@ -66,8 +66,8 @@ def score_command(
 ) -> None:
     """Give responses their rewards: base reward plus weighted verdicts, to a file.
 
-    An item without a reward says why; it never gets 0. A run that judges and was interrupted goes
-    on where it was when the same command is given again.
+    An item without a reward says why; it never gets 0. Replies of a language model that judges are
+    kept, and never paid for twice.
 
     Parameters
     ----------
@@ -94,10 +94,8 @@ def score_command(
         "judge": judge if verdicts else make_judge_or_own(call, judge, asking),
         "settings": replace(settings, workers=workers or "auto"),
     }
-    kept = f"what is judged is kept in '{output}.scoring'"
-    if "-" in (items, str(output)):
-        kept = "a language model's replies are kept in the store"
-    stopping = nullcontext() if verdicts else keep_when_stopped(items, kept=lambda: kept)
+    keeps = not isinstance(by["judge"], str | None)
+    stopping = nullcontext() if verdicts else keep_when_stopped(items, keeps=keeps)
     total = estimate_rows(items)
 
     def describe(state: ScoringProgress, seconds: float) -> tuple[str, float, float | None]:

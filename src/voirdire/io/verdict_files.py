@@ -8,14 +8,13 @@ import json
 import os
 import re
 import shutil
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from voirdire.errors import InputError
 from voirdire.records.verdicts import is_verdict_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import polars as pl
@@ -28,7 +27,6 @@ __all__ = [
     "encode_part",
     "join_parts",
     "layout_of_file",
-    "sync_file",
     "verdict_format",
 ]
 
@@ -84,14 +82,6 @@ def join_parts(
         for part in parts:
             with part.open("rb") as file:
                 shutil.copyfileobj(file, whole, 1 << 20)
-
-
-@contextmanager
-def sync_file(path: Path) -> Iterator[None]:
-    """Make sure that a written file is on the disk."""
-    yield
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def layout_of_file(path: Path) -> VerdictLayout | None:

@@ -16,13 +16,13 @@ from voirdire._validation import check_count, check_names
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.binding import check_behavior, needs_engine, note_distrust, plan_judging
-from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
-from voirdire.judging.engine.run import judge_batches, judge_batches_async
-from voirdire.judging.engine.verdict_making import judge_at_once
 from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
 from voirdire.judging.model_settings import ModelSettings
-from voirdire.judging.runs.outputs import open_replies
+from voirdire.judging.outputs import open_replies
+from voirdire.judging.run import judge_batches, judge_batches_async
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
+from voirdire.judging.summary import JudgingProgress, RunRecord
+from voirdire.judging.tables import judge_at_once
 from voirdire.records.replies import LOW_MASS, describe_missing_mass
 from voirdire.records.verdicts import Verdicts
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.binding import JudgingPlan
-    from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.jury import JudgeLike
+    from voirdire.judging.summary import CallProgress
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 

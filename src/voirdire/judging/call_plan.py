@@ -14,7 +14,7 @@ from voirdire._messages import shorten
 from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.asking import Ask
-from voirdire.judging.client.call import Call
+from voirdire.judging.calls import Call
 from voirdire.judging.prompts import PromptBuilder, new_nonce, read_words
 from voirdire.judging.reading import ReplyReader
 from voirdire.records import Item, Message

@@ -23,7 +23,6 @@ from voirdire.models import Capabilities, ChatModel, load_model
 
 if TYPE_CHECKING:
     from voirdire.judging.calibration import JudgeCalibration
-    from voirdire.judging.client.limits import Limits
 else:
     JudgeCalibration = Any  # the command line reads the types, and loads no numbers for its help
 
@@ -256,15 +255,6 @@ class LlmJudge(ModelSettings):
     def known_calibration(self) -> JudgeCalibration | None:
         """Calibration of its probabilities."""
         return cast("JudgeCalibration | None", self.calibration)
-
-    @property
-    def limits(self) -> Limits:
-        """Limits of its calls."""
-        from voirdire.judging.client.limits import Limits
-
-        limits: Any = {row.name: getattr(self, row.name, None) for row in fields(Limits)}
-        limits["max_failures_in_a_row"] = None if self.keep_going else _MOST_IN_A_ROW
-        return Limits(**limits)
 
     @property
     def shown_examples(self) -> int | None:

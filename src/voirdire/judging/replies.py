@@ -12,9 +12,9 @@ from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.binding import reply_fingerprint
 from voirdire.judging.call_plan import find_asked_places, hash_item, limit_examples
-from voirdire.judging.client import CallFailure, decode_attempt
+from voirdire.judging.calls import CallFailure, decode_attempt
+from voirdire.judging.outputs import STORE_NAME, open_replies
 from voirdire.judging.reading import ReplyReader
-from voirdire.judging.runs.outputs import STORE_NAME, open_replies
 from voirdire.judging.settings import StoredReplies
 from voirdire.rubrics import load_rubric
 

@@ -68,12 +68,10 @@ class ReplySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(ReplySettings, ItemLayout):
-    """How a run over a file goes on after an interruption, and in how many processes.
+    """In how many processes a file is judged, and where replies are stored.
 
     Attributes
     ----------
-    restart : bool
-        Discard the finished parts of an interrupted run.
     workers : int or "auto"
         Processes of a local judge, at least 1; "auto" takes one per core, at most 8, once 20,000
         items are judged. Above 1, a script must guard its start with ``if __name__ ==
@@ -85,7 +83,6 @@ class RunSettings(ReplySettings, ItemLayout):
         If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
     """
 
-    restart: bool = False
     workers: int | Literal["auto"] = 1
 
     def __post_init__(self) -> None:
@@ -108,6 +105,8 @@ class JudgingSettings(RunSettings):
         What of a response is judged, where it has reasoning or tool turns.
     layout : {"long", "wide"}
         One row per item and question, for `voirdire examine`; or one row per item.
+    limit : int or None
+        Judge only the first items, so many, to try a judge.
 
     Raises
     ------
@@ -118,12 +117,15 @@ class JudgingSettings(RunSettings):
     threshold: float | Mapping[str, float] | None = None
     judged: Judged = "final_answer"
     layout: VerdictLayout = "long"
+    limit: int | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file; the plan checks the threshold."""
         super().__post_init__()
         check_choice("judged", self.judged, Judged)
         check_choice("layout", self.layout, VerdictLayout)
+        if self.limit is not None:
+            check_count("limit", self.limit, minimum=1)
 
 
 @dataclass(frozen=True, kw_only=True)

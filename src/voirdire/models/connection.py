@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import ipaddress
 import os
 import re
@@ -40,6 +41,7 @@ _MOST_READ = 16 * 2**20  # bytes of an answer
 _CONNECT_S = 30.0
 _JSON = "application/json"
 _HEADERS = {"Content-Type": _JSON, "Accept": _JSON, "User-Agent": "voirdire"}
+_LARGE = 2**20  # bytes that a client writes as a file, not at once
 _READ_BUFFER = 2**18  # a reply with log-probabilities then arrives without stopping the socket
 # What exceptions of the client mean, by name; the nearest ancestor counts.
 _BROKEN = {
@@ -202,9 +204,10 @@ class HttpConnection:
                 read_bufsize=_READ_BUFFER,
             )
         method = "GET" if body is None else "POST"
+        data = io.BytesIO(body) if body is not None and len(body) > _LARGE else body
         try:
             async with session.request(
-                method, self._url, data=body, allow_redirects=False, proxy=self._proxy
+                method, self._url, data=data, allow_redirects=False, proxy=self._proxy
             ) as response:
                 chunks, left = [], _MOST_READ
                 while not response.content.at_eof() and left >= 0:

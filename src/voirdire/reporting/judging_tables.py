@@ -246,7 +246,7 @@ def _caution_lines(calls: CallSummary) -> list[str]:
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
         lines += _examples(calls)
         lines.append("  all that came back: voirdire replies STORE --failed")
-    lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
+    lines += [f"note: {note}" for note in calls.steps_down]
     lines += [f"note: {caution}" for caution in describe_missing_mass(calls.missing_mass)]
     return lines
 

@@ -16,20 +16,18 @@ import polars as pl
 import polars.selectors as cs
 
 from voirdire._validation import change_fields
-from voirdire.documents import hash_content, plain_json
+from voirdire.documents import plain_json
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.binding import check_behavior
-from voirdire.judging.runs.file_judging import judge_source
-from voirdire.judging.runs.item_source import ItemSource
-from voirdire.judging.runs.outputs import (
+from voirdire.judging.file_run import judge_source
+from voirdire.judging.items import ItemSource
+from voirdire.judging.outputs import (
     STORE_NAME,
+    PartsWriter,
     SetAside,
     check_place,
-    explain_write_errors,
-    publish,
 )
-from voirdire.judging.runs.parts import MARK, WorkFolder, make_folder, remove_folder
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import make_contribution_frame, name_contributions
@@ -40,7 +38,6 @@ from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_rew
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
 
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
@@ -246,8 +243,6 @@ def _merge_figures(parts: pl.DataFrame) -> pl.DataFrame:
 SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
 """What a file of rewards begins with."""
 
-_NOT_KEPT = "No reward is written yet"
-
 
 def check_rewards_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
     """Check where rewards go; return the file and its format.
@@ -284,52 +279,29 @@ def make_reward_frame(scores: Scores) -> pl.DataFrame:
 class StreamWriter:
     """Writes rows to standard output as JSONL, at once."""
 
-    def add(self, frame: pl.DataFrame) -> None:
+    def add_rows(self, frame: pl.DataFrame) -> None:
         """Write rows."""
         sys.stdout.buffer.write(encode_part(frame, "jsonl"))
         sys.stdout.buffer.flush()
 
-    def publish(self) -> None:
+    def publish_table(self) -> None:
         """Do nothing, since all rows are written."""
 
 
-class RewardWriter:
+class RewardWriter(PartsWriter):
     """Writes a table in parts, and joins them into the output at the end; a context manager."""
 
     def __init__(self, target: Path, *, written_as: VerdictFormat, columns: Sequence[str]) -> None:
-        self._work = WorkFolder(target, written_as=written_as)
-        self._columns = columns
-        self._n_parts = 0
+        super().__init__(target, written_as)
+        self._format, self._columns = written_as, columns
 
-    def __enter__(self) -> Self:
-        """Lock the work folder, which no other run may use at the same time."""
-        self._work.__enter__()
-        with explain_write_errors(self._work.path, kept=_NOT_KEPT):
-            self._work.clear()  # a run that was killed leaves its parts
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove unfinished files."""
-        self._work.remove()
-        self._work.__exit__(None, None, None)
-
-    def add(self, frame: pl.DataFrame) -> None:
+    def add_rows(self, frame: pl.DataFrame) -> None:
         """Write rows."""
-        part = self._work.part(self._n_parts)
-        with explain_write_errors(self._work.output, kept=_NOT_KEPT):
-            part.write_bytes(encode_part(frame, self._work.written_as))
-        self._n_parts += 1
+        self.add(encode_part(frame, self._format))
 
-    def publish(self) -> None:
+    def publish_table(self) -> None:
         """Join the parts into the output."""
-        with explain_write_errors(self._work.output, kept=_NOT_KEPT):
-            joined = self._work.join(self._n_parts, columns=self._columns)
-            publish(joined, self._work.output)
-
-    @property
-    def folder(self) -> Path:
-        """The folder of unfinished files."""
-        return self._work.path
+        self.publish(self._columns)
 
 
 _BATCH_ITEMS = 8_192
@@ -386,7 +358,7 @@ def score_file(
         - `other_judge`: take verdicts of another judge than the weights were fitted on.
         - `behavior`, `columns`, `format` and other fields of `voirdire.io.ItemLayout`: how the
           items are written.
-        - `store`, `retry_failures`, `restart`, `workers`: as for `voirdire.judging.judge_file`.
+        - `store`, `retry_failures`, `workers`: as for `voirdire.judging.judge_file`.
 
     Returns
     -------
@@ -407,8 +379,7 @@ def score_file(
     *Order*: rewards follow the items. *Errors*: an item whose judging failed, that has no
     behavior, or whose base reward is no finite number has no reward, and says why in the column
     `missing`; anything else ends the run. *Cancellation*: nothing is written under the name of
-    the output. Where items are judged, finished parts and replies wait in ``OUTPUT.scoring`` and
-    in the store; the same call goes on from them.
+    the output; replies are in the store, and the same call goes on from them.
     *Memory*: a few thousand items, and 50 bytes an item to find repeated ids and their verdicts. A
     file of `voirdire judge` goes part by part into a temporary file, in whatever order its items
     are; verdicts of another form are held whole, 8 bytes a proposition and item. Standard input is
@@ -459,14 +430,12 @@ def score_file(
                 if run_settings.explain:
                     added = make_contribution_frame(model, scores)
                     frame = pl.concat([frame, added], how="horizontal")
-                writer.add(frame)
+                writer.add_rows(frame)
                 report()
         scorer.check_base()
         items.check_unchanged()
         dropped_output = set_aside.publish()
-        writer.publish()
-        if verdict_file is not None:
-            remove_folder(verdict_file.parent)
+        writer.publish_table()
     seconds = time.monotonic() - started
     return ScoringSummary(
         output=str(output),
@@ -512,35 +481,11 @@ def _judge_first(
     stack: ExitStack,
     **watching: Any,
 ) -> tuple[Path, CallSummary | None]:
-    """Judge every item into a file beside the output, or find the file of an interrupted run.
-
-    A finished file has a name made from the items and the judge; an unfinished one has not.
-    """
+    """Judge every item into a temporary file; a repeated run finds replies in the store."""
     items.keep()
-    if str(output) == "-":  # only the store lets such a run continue
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voirdire-")))
-        beside = Path.cwd()
-    else:
-        target = Path(output).resolve()
-        folder, beside = target.with_name(f"{target.name}.scoring"), target.parent
-        with explain_write_errors(folder, kept="Nothing is judged yet"):
-            make_folder(folder)
-        stack.callback(_remove_if_empty, folder)
-    key = hash_content({"items": items.key(), "fingerprint": plan.fingerprint})
-    finished = folder / f"{key.rpartition(':')[2]}.parquet"
-    if settings.restart:
-        finished.unlink(missing_ok=True)
-    if finished.is_file():
-        return finished, None
-    path = folder / "verdicts.parquet"
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voirdire-")))
+    beside = Path.cwd() if str(output) == "-" else Path(output).resolve().parent
     if settings.store is None:
         settings = replace(settings, store=beside / STORE_NAME)
-    summary = judge_source(items, path, plan, settings, **watching)
-    path.replace(finished)
-    return finished, summary.calls
-
-
-def _remove_if_empty(folder: Path) -> None:
-    """Remove the folder of a run that ended before anything was judged."""
-    if list(folder.glob("*")) == [folder / MARK]:
-        remove_folder(folder)
+    path = folder / "verdicts.parquet"
+    return path, judge_source(items, path, plan, settings, **watching).calls

@@ -1,34 +1,35 @@
-"""Stores models' replies by judge and item, and never changes them."""
+"""Stores models' replies by judge and item in SQLite or PostgreSQL, and never changes them."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import hashlib
 import json
 import os
-from collections import defaultdict
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import starmap
-from operator import attrgetter
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
+import sqlalchemy as sa
 from msgspec.structs import astuple
-from sqlalchemy import select, text, tuple_
 
+from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.store.databases import CALLS, INSERT, JUDGES, retry_transient, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
-    from sqlalchemy import Connection
+__all__ = ["JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
 
-    from voirdire.store.databases import Database, StoreAddress
-
-__all__ = ["CallKey", "JudgeRecord", "ReplyStore", "StoredCall", "group_by_name"]
-
-CallKey: TypeAlias = tuple[bytes, str, int]
-"""Item, name and number of the attempt: the key of a call of one judge."""
+T = TypeVar("T")
+Found: TypeAlias = dict[bytes, dict[str, list[bytes]]]  # blobs by item and name, by attempt
 
 
 # There are millions of them without references: the garbage collector can skip them.
@@ -52,11 +53,6 @@ class StoredCall(msgspec.Struct, frozen=True, gc=False):
     attempt: int
     blob: bytes
 
-    @property
-    def key(self) -> CallKey:
-        """Its key."""
-        return self.item, self.name, self.attempt
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
@@ -77,42 +73,229 @@ class JudgeRecord:
     description: Mapping[str, Any]
 
 
-def group_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
-    """Group the stored attempts about one item by the names of their calls."""
-    if len(calls) == 1:
-        return {calls[0].name: [calls[0].blob]}
-    found: dict[str, list[bytes]] = {}
-    for call in calls:
-        found.setdefault(call.name, []).append(call.blob)
-    return found
+# Tables ---------------------------------------------------------------------------------------
 
+# Increased with every change that earlier releases cannot read.
+SCHEMA_VERSION = 1
 
-T = TypeVar("T")
+_TABLES = sa.MetaData()
+_JUDGES = sa.Table(
+    "voirdire_judges",
+    _TABLES,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False, unique=True),
+    sa.Column("description", sa.Text, nullable=False),
+)
+# Rows are stored in the order of arrival, with the key in a separate index. With the rows in the
+# key's tree (WITHOUT ROWID) hashed keys would put every row into another page: measured at 100,000
+# and more rows, half the inserts a second, and a quarter of the reads of 4 kB blobs.
+_CALLS = sa.Table(
+    "voirdire_calls",
+    _TABLES,
+    sa.Column("judge_id", sa.Integer, nullable=False),
+    sa.Column("item", sa.LargeBinary, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("blob", sa.LargeBinary, nullable=False),
+    sa.PrimaryKeyConstraint("judge_id", "item", "name", "attempt"),
+)
+_SCHEMA = sa.Table("voirdire_schema", _TABLES, sa.Column("version", sa.Integer, nullable=False))
 
-_CALLS_A_SCAN = 256
-_REGISTER = text(
+_REGISTER = sa.text(
     "INSERT INTO voirdire_judges (fingerprint, description) VALUES (:fingerprint, :description) "
     "ON CONFLICT (fingerprint) DO NOTHING"
 )
+# These two run for every item; compiled by SQLAlchemy at each execution, a read would take 2.3
+# times the processor time. {0} is how the driver marks a value.
+_INSERT = "INSERT INTO voirdire_calls VALUES ({0}, {0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING"
+_SELECT = (
+    "SELECT item, name, attempt, blob FROM voirdire_calls "
+    "WHERE judge_id = {0} AND item IN ({1}) ORDER BY item, name, attempt"
+)
+_ITEMS_A_READ, _CALLS_A_READ = 500, 256
 
-_order = attrgetter("name", "attempt")
+# A killed process loses no commit. When the whole machine fails, the last commits may be lost,
+# without harm to earlier ones.
+_SETTINGS = "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=8000"
+# With IMMEDIATE a transaction waits for other writers where it begins, and never later.
+_SQLITE_OPTIONS = {"timeout": 60, "isolation_level": "IMMEDIATE", "check_same_thread": False}
+_LOCK_OF_TABLES = 8_606_216_600_190_023  # any number that no other program locks
+_GATHER_S = 0.001  # a commit costs as much as a dozen calls
+
+# Addresses and errors -------------------------------------------------------------------------
+
+_POSTGRES = ("postgresql:", "postgres:", "postgresql+psycopg:")
+_ADDRESS_RULE = (
+    "`url` must be a path, sqlite:///PATH with four slashes before an absolute path, or "
+    "postgresql://USER:PASSWORD@HOST:PORT/DATABASE with special characters of the password as %XX, "
+    "got one that begins with {!r}. Name a file, such as replies.db."
+)
+_MISSING = "{}: there must be a store of replies, got {}, left as it is. Name another place."
+_PATIENCE_S, _PAUSE_S = 60.0, 0.05
+# Another transaction was in the way (in PostgreSQL: serialization failure, deadlock).
+_PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "40001", "40P01")
+# The server shuts down, has crashed or is starting up; or nothing came from it.
+_AWAY = ("57P01", "57P02", "57P03", "no code")
+_WAYS_OUT = {
+    "SQLITE_FULL": "Make room: what was put before is kept.",
+    "SQLITE_CORRUPT": "The file is damaged: take a copy, and `.recover` it with sqlite3.",
+    "SQLITE_BUSY": "Another program holds it: wait until that program ends.",
+    "SQLITE": "Look at the file, its folder and disk and your rights there, or name another file.",
+    "": "Look at the server, at the name of its database and at your rights there.",
+}
+
+
+def read_address(url: str | Path) -> sa.URL:
+    """Read a path or a URL, or raise `InputError`; the message never holds a password."""
+    text = path = str(url)
+    is_postgres = text.lower().startswith(_POSTGRES)
+    if isinstance(url, str) and ("://" in text or is_postgres):
+        path = text[10:] if text.lower().startswith("sqlite:///") and "?" not in text else ""
+        place = text.partition("://")[2]
+        # A second @ is part of a password that was not encoded; taken for the name of a host, it
+        # would be shown.
+        if is_postgres and place and place.partition("?")[0].count("@") < 2:
+            with contextlib.suppress(sa.exc.ArgumentError, ValueError):
+                return sa.make_url(f"postgresql+psycopg://{place}")
+    if not path or "\0" in path:
+        raise InputError(_ADDRESS_RULE.format(shorten(text.partition(":")[0])))
+    return sa.URL.create("sqlite", database=os.path.realpath(path))
+
+
+def show_address(url: sa.URL) -> str:
+    """Show where a store is, without its user and password."""
+    if url.drivername == "sqlite":
+        return str(url.database)
+    host, port = url.query.get("host") or url.host or "", f":{url.port}" if url.port else ""
+    return shorten(f"postgresql://{host}{port}/{url.database or ''}")
+
+
+@contextlib.contextmanager
+def translate_errors(url: sa.URL) -> Iterator[None]:
+    """Turn errors of the database into `InputError`."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        said, code = str(error.orig), read_code(error)
+        secrets = [url.password, url.query.get("password"), url.query.get("sslpassword")]
+        for secret in filter(None, secrets):
+            said = said.replace(str(secret), "***")
+        way_out = next(words for name, words in _WAYS_OUT.items() if code.startswith(name))
+        shown = f"{show_address(url)}: the store cannot be used ({shorten(said, width=200)})"
+        raise InputError(f"{shown}. {way_out}") from (None if any(secrets) else error)
+
+
+def retry_transient(attempt: Callable[[], T], transient: tuple[str, ...]) -> T:
+    """Run a function, and for a minute again after errors whose codes begin as those."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return attempt()
+        except sa.exc.OperationalError as error:
+            if not read_code(error).startswith(transient) or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_S)
+
+
+def read_code(error: sa.exc.DBAPIError) -> str:
+    """Return SQLite's name of an error or PostgreSQL's code; an error of neither has none."""
+    name = getattr(error.orig, "sqlite_errorname", None)
+    return name or getattr(error.orig, "sqlstate", None) or "no code"
+
+
+# The store ------------------------------------------------------------------------------------
+
+
+def open_store(url: str | Path, *, makes: bool = True) -> ReplyStore:
+    r"""Open a store of replies, and create it where there is none.
+
+    Parameters
+    ----------
+    url : str or path
+        A path or ``"sqlite:///PATH"`` for a file of SQLite; ``"postgresql://USER@HOST/DATABASE"``
+        for a server (needs ``voirdire[postgres]``; a password may also come from ``PGPASSWORD`` or
+        ``.pgpass``).
+    makes : bool, optional
+        Whether a store is created where there is none.
+
+    Returns
+    -------
+    ReplyStore
+        Close it, or use it in a ``with`` statement.
+
+    Raises
+    ------
+    InputError
+        If `url` is none of these, or if what is there is no store, is of a newer version, cannot
+        be written or cannot be reached; without `makes`, if there is none. Nothing is overwritten.
+
+    Notes
+    -----
+    A new file can be read by its owner only: replies say much about the responses. Several
+    processes of one machine may use a file at once. Its locks do not hold on network file systems
+    (NFS, SMB): there, take PostgreSQL.
+
+    SQLite keeps a write-ahead log with ``synchronous = NORMAL``: a process that is killed loses
+    nothing of what was committed; when the whole machine fails, the last commits may be lost, and
+    everything before them stays.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from voirdire.store import StoredCall, open_store
+    >>> with TemporaryDirectory() as folder, open_store(f"{folder}/replies.db") as store:
+    ...     judge_id = store.judge_id("sha256:0", description={"model": "scripted"})
+    ...     store.put_now(judge_id, [StoredCall(b"\0" * 32, "joint", 0, b"the reply")])
+    ...     store.get(judge_id, [b"\0" * 32])[b"\0" * 32]
+    {'joint': [b'the reply']}
+    """
+    return ReplyStore(read_address(url), makes=makes)
 
 
 class ReplyStore:
     """Stored replies and failures of models; made by `open_store`.
 
     Every method may be called from any thread, and several processes may use the same store. A
-    forked process must open it again.
+    forked process must open it again. One thread writes: it commits together what was put while it
+    committed the puts before.
     """
 
-    def __init__(self, database: Database, *, address: StoreAddress) -> None:
-        self._database = database
-        self._address = address
+    def __init__(self, url: sa.URL, *, makes: bool) -> None:
+        self._url = url
+        self._is_sqlite = url.drivername == "sqlite"
+        self._mark = "?" if self._is_sqlite else "%s"
         self._process = os.getpid()
-        self._is_closed = False
+        self._is_closed = self._is_committing = False
+        self._puts: list[tuple[tuple[Any, ...], asyncio.Future[None]]] = []
+        self._putting = threading.Lock()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="voirdire-store")
+        options: Any = _SQLITE_OPTIONS if self._is_sqlite else {}
+        try:
+            self._engine = sa.create_engine(
+                url, connect_args=options, pool_use_lifo=True, hide_parameters=True
+            )
+        except ModuleNotFoundError as error:
+            msg = "`voirdire.store` needs psycopg for PostgreSQL. Install it with "
+            raise InputError(f'{msg}`pip install "voirdire[postgres]"`.') from error
+        if self._is_sqlite:
+            sa.event.listen(self._engine, "connect", _set_up_sqlite)
+            path = Path(str(url.database))
+            if not makes and not path.exists():
+                raise InputError(_MISSING.format(path, "no file"))
+            # Its owner alone can read it, since responses are private. An existing file is not
+            # opened: closing it would drop this process's locks on it.
+            with contextlib.suppress(OSError):  # SQLite will say more
+                path.touch(0o600, exist_ok=False)
+        self._transient: tuple[str, ...] = _PASSING
+        try:
+            self._transact(lambda connection: self._prepare(connection, makes=makes))
+        except BaseException:
+            self.close()
+            raise
+        self._transient += _AWAY  # a server that was there may be restarting
 
     def __repr__(self) -> str:
-        return f"ReplyStore({self._address.shown!r})"
+        return f"ReplyStore({show_address(self._url)!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -136,90 +319,17 @@ class ReplyStore:
             The same ever after, in every process.
         """
         described = json.dumps(dict(description), allow_nan=False, sort_keys=True)
-        query = select(JUDGES.c.id).where(JUDGES.c.fingerprint == fingerprint)
+        query = sa.select(_JUDGES.c.id).where(_JUDGES.c.fingerprint == fingerprint)
 
-        def register(connection: Connection) -> int:
+        def find_or_register(connection: sa.Connection) -> int:
+            if (known := connection.execute(query).scalar()) is not None:
+                return int(known)
             connection.execute(_REGISTER, {"fingerprint": fingerprint, "description": described})
             return int(connection.execute(query).scalar_one())
 
-        known = self._run(lambda connection: connection.execute(query).scalar())
-        return self._run(register, writes=True) if known is None else int(known)
+        return self._transact(find_or_register)
 
-    def put(self, judge_id: int, calls: Sequence[StoredCall], *, owner: str | None = None) -> None:
-        """Put calls in, all of them or none, and return when they are committed.
-
-        A stored call is not changed.
-
-        Parameters
-        ----------
-        judge_id : int
-            From `judge_id`.
-        calls : sequence of StoredCall
-            In any order.
-        owner : str, optional
-            Whose claims of these calls are released with it.
-
-        Raises
-        ------
-        InputError
-            If the disk is full, the file is read-only, or the server is away.
-        """
-        released = [] if owner is None else [call.key for call in calls]
-        self.exchange(judge_id, put=calls, release=released, owner=owner or "")
-
-    def exchange(
-        self,
-        judge_id: int,
-        *,
-        put: Sequence[StoredCall] = (),
-        release: Sequence[CallKey] = (),
-        claim: Sequence[CallKey] = (),
-        owner: str,
-        for_s: float = 0.0,
-    ) -> set[CallKey]:
-        """Put, release and claim calls in one transaction, in this order.
-
-        A claimed call is not made by other runs at the same time.
-
-        Parameters
-        ----------
-        judge_id : int
-            From `judge_id`.
-        put : sequence of StoredCall, optional
-            As for `put`.
-        release : sequence of tuple, optional
-            Item, name and number of the attempt of each call that will not be made; what the owner
-            does not claim stays as it is.
-        claim : sequence of tuple, optional
-            The same of calls that are about to be made.
-        owner : str
-            Who claims them; every run has a name of its own.
-        for_s : float
-            Seconds after which others may claim them, unless they are claimed again: a process
-            that was killed releases nothing.
-
-        Returns
-        -------
-        set of tuple
-            Those that may be made. The others are claimed by another owner, or stored since they
-            were looked up: `get` says which.
-        """
-        # In the same order everywhere, to avoid deadlocks.
-        stored = [astuple(call) for call in sorted(put, key=attrgetter("item", "name", "attempt"))]
-        released, claimed = sorted(release), sorted(set(claim))
-        if not (stored or released or claimed):
-            return set()
-
-        def work(connection: Connection) -> set[CallKey]:
-            at = self._database
-            at.run(connection, INSERT, stored, judge_id)
-            at.run(connection, at.release, released, judge_id, owner)
-            found = at.claim(connection, judge_id, keys=claimed, owner=owner, for_s=for_s)
-            return {tuple(row) for row in found}
-
-        return self._run(work, writes=True)
-
-    def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, list[StoredCall]]:
+    def get(self, judge_id: int, items: Sequence[bytes]) -> Found:
         """Return what is stored of items; faster for hundreds at once than one by one.
 
         Parameters
@@ -231,19 +341,71 @@ class ReplyStore:
 
         Returns
         -------
-        dict of bytes to list of StoredCall
-            The calls of every item that has any, by name and then by attempt.
+        dict of bytes to dict of str to list of bytes
+            For every item that has any, the blobs of each of its calls, by attempt.
         """
-        wanted = [(item,) for item in dict.fromkeys(items)]
-        at = self._database
-        rows = self._run(lambda connection: at.run(connection, at.select, wanted, judge_id))
-        found: defaultdict[bytes, list[StoredCall]] = defaultdict(list)
-        for call in starmap(StoredCall, rows):
-            found[call.item].append(call)
-        for calls in found.values():
-            if len(calls) > 1:
-                calls.sort(key=_order)
-        return dict(found)
+        wanted = list(dict.fromkeys(items))
+
+        def read(connection: sa.Connection) -> Found:
+            found: Found = {}
+            for start in range(0, len(wanted), _ITEMS_A_READ):
+                part = wanted[start : start + _ITEMS_A_READ]
+                query = _SELECT.format(self._mark, ", ".join([self._mark] * len(part)))
+                rows = connection.exec_driver_sql(query, (judge_id, *part)).all()
+                for item, name, _, blob in rows:
+                    found.setdefault(item, {}).setdefault(name, []).append(blob)
+            return found
+
+        return self._transact(read)
+
+    async def aget(self, judge_id: int, items: Sequence[bytes]) -> Found:
+        """Do the same as `get` in a thread, while the event loop goes on."""
+        return await asyncio.to_thread(self.get, judge_id, items)
+
+    async def put(self, judge_id: int, call: StoredCall) -> None:
+        """Put a call in, and return when it is committed.
+
+        A stored call is not changed. A call whose waiter is cancelled is committed all the same.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        call : StoredCall
+            What is stored.
+
+        Raises
+        ------
+        InputError
+            If the disk is full, the file is read-only, the server is away, or the store is closed.
+        """
+        self._check_usable()
+        committed = asyncio.get_running_loop().create_future()
+        with self._putting:
+            if not self._puts:
+                try:
+                    self._writer.submit(self._commit, gathers=self._is_committing)
+                except RuntimeError as error:  # it was closed meanwhile
+                    raise self._closed_error() from error
+            self._puts.append(((judge_id, *astuple(call)), committed))
+        await committed
+
+    def put_now(self, judge_id: int, calls: Sequence[StoredCall]) -> None:
+        """Put calls in, all of them or none, and return when they are committed.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        calls : sequence of StoredCall
+            What is stored; of two with one key the first.
+
+        Raises
+        ------
+        InputError
+            As for `put`.
+        """
+        self._insert([(judge_id, *astuple(call)) for call in calls])
 
     def scan(self, judge_id: int) -> Iterator[StoredCall]:
         """Iterate over a judge's calls in bounded memory.
@@ -256,74 +418,156 @@ class ReplyStore:
         Yields
         ------
         StoredCall
-            By item, name and attempt. What is put meanwhile may be among them.
+            By item, name and attempt: what was there when it began.
         """
-        key = tuple_(CALLS.c.item, CALLS.c.name, CALLS.c.attempt)
-        columns = select(CALLS.c.item, CALLS.c.name, CALLS.c.attempt, CALLS.c.blob)
-        query = mine = columns.where(CALLS.c.judge_id == judge_id)
-        while True:
-            part = query.order_by(*key).limit(_CALLS_A_SCAN)
-            rows = self._run(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
-            calls = [StoredCall(*row) for row in rows]
-            yield from calls
-            if len(calls) < _CALLS_A_SCAN:
-                return
-            query = mine.where(key > calls[-1].key)
+        key = (_CALLS.c.item, _CALLS.c.name, _CALLS.c.attempt)
+        query = sa.select(*key, _CALLS.c.blob).where(_CALLS.c.judge_id == judge_id).order_by(*key)
+        self._check_usable()
+        with translate_errors(self._url), self._engine.connect() as connection:
+            rows = connection.execute(query, execution_options={"yield_per": _CALLS_A_READ})
+            yield from (StoredCall(*row) for row in rows)
 
     def judges(self) -> list[JudgeRecord]:
-        """List the judges that have an entry.
-
-        Returns
-        -------
-        list of JudgeRecord
-            In the order in which they were registered.
-        """
-        query = select(JUDGES).order_by(JUDGES.c.id)
-        rows = self._run(lambda connection: connection.execute(query).all())
+        """List the judges that have an entry, in the order in which they were registered."""
+        query = sa.select(_JUDGES).order_by(_JUDGES.c.id)
         return [
-            JudgeRecord(
-                id=row.id, fingerprint=row.fingerprint, description=json.loads(row.description)
-            )
-            for row in rows
+            JudgeRecord(id=row.id, fingerprint=row.fingerprint, description=json.loads(row[2]))
+            for row in self._transact(lambda connection: connection.execute(query).all())
         ]
 
+    @contextlib.contextmanager
+    def lock(self, key: str) -> Iterator[None]:
+        """Keep other runs with the same key out, in every process that uses this store.
+
+        Parameters
+        ----------
+        key : str
+            What is locked: a judge and an output, say.
+
+        Yields
+        ------
+        None
+            While the lock is held. It is free as soon as its process ends, however it ends.
+
+        Raises
+        ------
+        InputError
+            If another run holds it.
+        """
+        self._check_usable()
+        digest = hashlib.sha256(key.encode()).digest()
+        path = Path(f"{self._url.database}-lock-{digest.hex()[:16]}")
+        number = int.from_bytes(digest[:8], signed=True)
+        url, options = self._url, dict[str, Any]()
+        statements = ["SET lock_timeout = 500", f"SELECT pg_advisory_lock({number})"]
+        if self._is_sqlite:  # another file: whoever locks this one keeps all writers out
+            url, options = url.set(database=str(path)), _SQLITE_OPTIONS | {"timeout": 0.5}
+            statements = ["PRAGMA journal_mode = MEMORY", "BEGIN EXCLUSIVE"]
+        engine = sa.create_engine(
+            url, connect_args=options, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
+        )
+        with contextlib.ExitStack() as held:
+            with translate_errors(self._url):
+                connection = held.enter_context(engine.connect())
+                try:
+                    for statement in statements:
+                        connection.exec_driver_sql(statement)
+                except sa.exc.OperationalError:
+                    msg = f"{show_address(self._url)}: another run asks this judge for the same "
+                    msg += "output. Wait until it ends, or name another output."
+                    raise InputError(msg) from None
+            if self._is_sqlite:
+                held.callback(path.unlink, missing_ok=True)
+            yield
+
     def close(self) -> None:
-        """Close the file or the connection; a second call does nothing."""
-        self._is_closed = True
+        """Commit what was put, and close the file or the connection; may be called again."""
         if os.getpid() == self._process:
-            self._database.engine.dispose()
+            self._writer.shutdown()
+            self._is_closed = True
+            self._engine.dispose()
 
-    def prepare(self) -> None:
-        """Make the tables where there are none; `open_store` has done it."""
-        with translate_errors(self._address):
-            retry_transient(self._database.prepare, server_may_return=False)
+    def _prepare(self, connection: sa.Connection, *, makes: bool) -> None:
+        """Create the tables where there are none; refuse what is no store of this version."""
+        shown = show_address(self._url)
+        tables = sa.inspect(connection).get_table_names()
+        if _SCHEMA.name not in tables:
+            if not makes or (tables and self._is_sqlite):
+                raise InputError(_MISSING.format(shown, f"a database of {len(tables)} tables"))
+            if self._is_sqlite:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:  # one of two processes would raise else
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK_OF_TABLES})")
+            _TABLES.create_all(connection)
+            if connection.execute(sa.select(_SCHEMA)).first() is None:
+                connection.execute(sa.insert(_SCHEMA).values(version=SCHEMA_VERSION))
+        version = connection.execute(sa.select(_SCHEMA.c.version)).scalar()
+        if version != SCHEMA_VERSION:
+            msg = (
+                f"{shown}: the store must be of version {SCHEMA_VERSION}, got {shorten(version)}. "
+            )
+            raise InputError(f"{msg}Use the release of voirdire that made it, or another place.")
 
-    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
-        """Run a function; a writing one in a transaction of its own."""
+    def _transact(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run a function in a transaction of its own."""
+        self._check_usable()
 
         def attempt() -> T:
-            with self._database.engine.connect() as connection:
-                if writes:
-                    self._database.begin(connection)
-                result = work(connection)
-                if writes:
-                    connection.commit()
-            return result
+            with self._engine.begin() as connection:
+                return work(connection)
 
-        self._check_usable()
         # A retry does no harm even after a commit whose confirmation was lost: stored calls are not
         # changed.
-        with translate_errors(self._address):
-            return retry_transient(attempt, server_may_return=True)
+        with translate_errors(self._url):
+            return retry_transient(attempt, self._transient)
 
     def _check_usable(self) -> None:
-        if self._is_closed:
-            msg = f"{self._address.shown}: the store must be open, got a closed one. Open it again."
-            raise InputError(msg)
         # Two processes on one connection would damage the file.
         if os.getpid() != self._process:
-            msg = (
-                f"{self._address.shown}: the store must be opened by the process that uses it, got "
-                "one from before a fork. Open it again there."
-            )
-            raise InputError(msg)
+            msg = "the store must be opened by the process that uses it, got one from before a fork"
+            raise InputError(f"{show_address(self._url)}: {msg}. Open it again there.")
+        if self._is_closed:
+            raise self._closed_error()
+
+    def _closed_error(self) -> InputError:
+        msg = "the store must be open, got a closed one. Open it again."
+        return InputError(f"{show_address(self._url)}: {msg}")
+
+    def _insert(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        # Transactions that insert in one order do not deadlock; of equal keys the first stays.
+        ordered: Any = sorted(rows, key=itemgetter(0, 1, 2, 3))
+        statement = _INSERT.format(self._mark)
+        if ordered:
+            self._transact(lambda connection: connection.exec_driver_sql(statement, ordered))
+
+    def _commit(self, *, gathers: bool) -> None:
+        """Commit all that was put, after a moment in which more may come."""
+        if gathers:
+            time.sleep(_GATHER_S)
+        with self._putting:
+            puts, self._puts, self._is_committing = self._puts, [], True
+        error: BaseException | None = None
+        try:
+            self._insert([row for row, _ in puts])
+        except BaseException as raised:  # noqa: BLE001  # those who wait get it
+            error = raised
+        self._is_committing = False
+        for loop in {committed.get_loop() for _, committed in puts}:
+            waiters = [committed for _, committed in puts if committed.get_loop() is loop]
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(_tell, waiters, error)
+
+
+def _tell(waiters: Sequence[asyncio.Future[None]], error: BaseException | None) -> None:
+    for waiter in waiters:
+        if waiter.done():  # it was cancelled
+            continue
+        if error is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(error)
+
+
+def _set_up_sqlite(connection: Any, _: object) -> None:
+    connection.executescript(_SETTINGS)

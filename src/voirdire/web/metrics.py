@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
-from voirdire.judging.engine.call_queue import CLOSED, LATE
-from voirdire.judging.live_judge import TOO_MANY
+from voirdire.judging.engine import CLOSED, LATE
+from voirdire.judging.live import TOO_MANY
 from voirdire.web.logs import log
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.engine import LiveState
     from voirdire.rewards.live.turns import LiveScores
 
 __all__ = ["METRICS_TYPE", "NO_PLACE", "Metrics", "SharedMetrics"]

@@ -17,7 +17,7 @@ from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.turns import make_missing_scores
 from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.watch import TrainingWatch
-from voirdire.store.opening import read_address
+from voirdire.store.reply_store import read_address, show_address
 from voirdire.web.answers import RewardDescription
 from voirdire.web.logs import log, log_error
 from voirdire.web.metrics import NO_PLACE, Metrics
@@ -137,7 +137,7 @@ class RewardService:
         token = "a name of this machine" if self.settings.token is None else "the token"
         base = "a `base_reward` with every item" if reward.uses_base else "no base rewards"
         store = self.live.store
-        stored = "" if store is None else f", replies kept in {read_address(store).shown}"
+        stored = "" if store is None else f", replies kept in {show_address(read_address(store))}"
         behavior = "one with every item"
         if self.settings.behavior is not None:
             behavior = f"{shorten(self.settings.behavior)!r} where an item has none"

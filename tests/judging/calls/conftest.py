@@ -63,7 +63,7 @@ def _noted(pool, function, /, *args, **kwargs):
 
 def is_working():
     """Whether a thread does something that an event loop waits for."""
-    items = any(thread.name == "voirdire-items" for thread in threading.enumerate())
+    items = any(thread.name == "voirdire _next" for thread in threading.enumerate())
     return bool(_at_work) or items
 
 
@@ -131,18 +131,7 @@ def forward(monkeypatch):
     return put_forward
 
 
-class _AtOnce(random.Random):
-    """Draws 0 wherever nobody gave a seed, so that nothing is waited for after an error."""
-
-    def __init__(self, seed=None):
-        super().__init__(seed)
-        self._is_seeded = seed is not None
-
-    def random(self):
-        return super().random() if self._is_seeded else 0.0
-
-
 @pytest.fixture
 def at_once(monkeypatch):
     """Have calls made again at once, where a server does not say when."""
-    monkeypatch.setattr(random, "Random", _AtOnce)
+    monkeypatch.setattr(random, "random", lambda: 0.0)

@@ -165,7 +165,6 @@ class Runs:
             judge=judge_of(model, **settings),
             store=self.store,
             retry_failures=retry_failures,
-            restart=True,
         )
         frame = pl.read_parquet(self.folder / "out.parquet")
         return summary.calls, frame.filter(question=self.rubric.propositions[0])

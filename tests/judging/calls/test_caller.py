@@ -17,7 +17,6 @@ from voirdire.errors import (
     ContentFilterError,
     ModelCallError,
     RefusalError,
-    UnsupportedError,
 )
 from voirdire.judging import Price
 from voirdire.records import Reply, TokenChoice, TokenStep, Usage
@@ -61,7 +60,6 @@ def test_replies_that_stay_unreadable_are_a_failure(max_attempts):
         RefusalError("I would rather not"),
         ContentFilterError("filtered", status=400),
         BadRequestError("too long", status=400),
-        UnsupportedError("no seeds here", feature="seed", status=400),
         ModelCallError("not recorded"),
     ],
 )
@@ -84,21 +82,7 @@ def test_a_bug_in_a_model_is_raised_and_nothing_is_called_again(error):
     with pytest.raises(error, match="a bug in the model"):
         judged(model, range(3), max_cost=10, price=Price(input=1.0, output=1.0))
 
-    assert sorted(model.items) == [0, 1, 2]
-
-
-def test_a_form_that_the_server_lacks_is_left_for_the_whole_run(tmp_path):
-    def answer(n):
-        form = model.requests[n].form
-        return GOOD if form == "text" else UnsupportedError(f"no {form}", feature=form)
-
-    model = Model(answer)
-
-    calls, _ = Runs(tmp_path)(model, range(9), concurrency=3)
-
-    forms = [request.form for request in model.requests]
-    assert forms == ["json_schema"] * 3 + ["json_object"] * 3 + ["text"] * 9
-    assert [("no json_" in step) for step in calls.steps_down] == [True, True]
+    assert model.items == [0]
 
 
 def test_the_ladder_begins_where_the_model_does():

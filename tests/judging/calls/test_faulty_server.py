@@ -123,15 +123,15 @@ def test_a_server_that_never_gets_better_fails_each_call(server, fault):
 
 @pytest.mark.edges
 @pytest.mark.parametrize("fault", NO_ANSWER)
-@pytest.mark.parametrize(("n_items", "most_tries"), [(1, 3), (50, 32 * 3)])
-def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items, most_tries):
+@pytest.mark.parametrize("n_items", [1, 50])
+def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items):
     server.script = lambda item, n: fault
 
     with pytest.raises(ServerError, match="No call of this run got a reply") as caught:
         asked(server, n_items)
 
     assert server.url in str(caught.value)
-    assert 3 * min(n_items, 3) <= server.served.total() <= most_tries
+    assert server.served.total() == 3  # the first call goes alone
 
 
 @pytest.mark.edges
@@ -168,7 +168,8 @@ def test_a_server_that_hangs_is_given_up_within_the_deadline(server, forward):
 
     assert found.pop("item-3") == "timeout: no reply within 40 s (tried 2 times)"
     assert found == {item: probability(item) for item in found}
-    assert set(server.served.values()) == {2}
+    # a rate limit of the first call, which goes alone, says little about it
+    assert sorted(server.served.values())[:2] == [2, 2]
 
 
 @pytest.mark.slow

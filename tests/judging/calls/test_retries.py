@@ -29,7 +29,7 @@ def of_items(answer, **options):
 @pytest.mark.parametrize(
     "error",
     [
-        ServerError("broke", status=500),
+        ServerError("broke", status=502),
         ModelTimeoutError("late"),
         RateLimitError("slow", status=429),
     ],
@@ -45,7 +45,7 @@ def test_an_error_that_may_pass_is_tried_again(error):
 
 @pytest.mark.parametrize("max_retries", [0, 1, 6])
 def test_an_error_that_stays_is_a_failure_with_its_reason(max_retries):
-    model = Model(script(ServerError("broke", status=500)))
+    model = Model(script(ServerError("broke", status=502)))
 
     found = judged(model, max_retries=max_retries)
 
@@ -109,14 +109,14 @@ def test_a_longer_wait_is_not_shortened_by_a_later_word():
     said = [RateLimitError("no", retry_after_s=seconds) for seconds in (12.0, 3.0, 5.0)]
 
     async def in_turn(n):
-        await asyncio.sleep(min(n, 2))  # refused at 0, 1 and 2 s
-        return said[n] if n < 3 else GOOD
+        await asyncio.sleep(max(n - 1, 0))  # after the first, refused at 0, 1 and 2 s
+        return said[n - 1] if 0 < n < 4 else GOOD
 
     model = Model(in_turn, delay_s=0)
 
-    judged(model, range(3), concurrency=3)
+    judged(model, range(4), concurrency=3)
 
-    assert model.times[:4] == [0, 0, 0, 12]
+    assert model.times[:5] == [0, 0, 0, 0, 12]
 
 
 def test_a_server_that_is_overloaded_may_say_for_how_long():
@@ -138,7 +138,7 @@ def test_a_longer_wait_ends_the_run_and_fails_no_item():
     model = Model(script(RateLimitError("come back tomorrow", retry_after_s=601.0), GOOD))
 
     with pytest.raises(
-        ServerError, match=r"of more than 10 minutes.*tomorrow.*repeat the same run"
+        ServerError, match=r"holds for 10 minutes more.*tomorrow.*repeat the same run"
     ):
         judged(model)
 
@@ -196,7 +196,7 @@ def test_complaints_lower_the_concurrency_and_successes_raise_it():
 
     def answer(n):
         inside.append(model.n_inside)
-        return RateLimitError("too many") if n < 16 else GOOD
+        return RateLimitError("too many") if 0 < n < 17 else GOOD
 
     model = Model(answer)
 
@@ -204,5 +204,5 @@ def test_complaints_lower_the_concurrency_and_successes_raise_it():
 
     # sixteen complaints of one round trip halve the places once; each round then adds one
     assert found.values == [VALUE] * 400
-    assert max(inside[16:20]) == 8
+    assert max(inside[17:21]) == 8
     assert model.most_inside == max(inside[300:]) == 16

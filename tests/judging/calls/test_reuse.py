@@ -1,6 +1,7 @@
 """What is stored is not called again: answers, failures, and replies that were unreadable once."""
 
 import itertools
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -11,14 +12,20 @@ from voirdire.testing import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
-# Written by hand, as every version from here on must read them: the byte of the version, then
-# text, form, finish_reason, model, usage, steps of a reply; reason, message, form, status, tries
+
+def written(kind, *fields):
+    """Write by hand what every version must read: a byte for the kind, a checksum, the fields."""
+    content = msgspec.msgpack.encode(fields)
+    return kind + crc32(content).to_bytes(4, "big") + content
+
+
+# Text, form, finish_reason, model, usage, steps of a reply; reason, message, form, status, tries
 # of a failure.
 STEPS = [["{", -0.5, [["{", -0.5], ["[", -2.0]]]]
 WRITTEN = {
-    "good": b"\x01" + msgspec.msgpack.encode([GOOD, "text", "stop", "m", [3, 2, 1, 0], STEPS]),
-    "bad": b"\x01" + msgspec.msgpack.encode(["many", "json_schema", None, None, None, None]),
-    "failed": b"\x02" + msgspec.msgpack.encode(["timeout", "no reply", "json_object", 408, 7]),
+    "good": written(b"\x03", GOOD, "text", "stop", "m", [3, 2, 1, 0], STEPS),
+    "bad": written(b"\x03", "many", "json_schema", None, None, None, None),
+    "failed": written(b"\x04", "timeout", "no reply", "json_object", 408, 7),
 }
 
 

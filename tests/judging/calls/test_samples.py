@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from judging.calls.scripted_calls import RUBRIC, Model, items_of
-from voirdire.errors import RefusalError, ServerError, UnsupportedError
+from voirdire.errors import RefusalError, ServerError
 from voirdire.judging import LlmJudge, Price, judge_file
 from voirdire.records import Reply, Usage
 
@@ -82,22 +82,12 @@ def test_a_server_that_gives_one_reply_a_call_is_asked_one_by_one_from_then_on(t
     assert rows["failure"].null_count() == 3
 
 
-def test_a_server_that_knows_no_n_is_asked_one_by_one(tmp_path):
-    model = Sampling([YES], error=UnsupportedError("n must be 1", feature="n", status=400))
-
-    calls, rows = run(tmp_path, model, concurrency=1)
-
-    assert (model.asked, len(model.requests)) == ([5], 15)
-    assert rows["probability"].to_list() == [1.0] * 3
-    assert calls.n_calls == 16
-
-
-def test_what_a_server_does_not_give_is_asked_for_again(tmp_path):
+def test_samples_that_are_missing_are_asked_for_one_by_one(tmp_path):
     model = Sampling([YES], most=3)
 
     _, rows = run(tmp_path, model, n_items=1)
 
-    assert model.asked == [5, 2]
+    assert (model.asked, len(model.requests)) == ([5], 2)
     assert rows["probability"].to_list() == [1.0]
 
 

@@ -244,26 +244,6 @@ def test_what_nobody_waits_for_makes_room():
     assert held.asked == ["i0", "i10", "i11"]
 
 
-def test_what_somebody_waits_for_comes_before_what_is_late():
-    held = Held()
-
-    async def work():
-        async with living(in_process(held), batch_size=1) as live:
-            await live.ask(items_of(3), deadline_s=0.05)
-            wanted = asyncio.create_task(live.ask(items_of(2, start=10)))
-            await asyncio.sleep(0.05)
-            held.go.set()
-            await wanted
-            await until(lambda: live.state.n_waiting == 0)
-            return await live.ask(items_of(3))
-
-    again = asyncio.run(work())
-
-    assert held.asked[:3] == ["i0", "i10", "i11"]
-    assert sorted(held.asked[3:]) == ["i1", "i2"]
-    assert again.n_remembered == 3
-
-
 @pytest.mark.parametrize("kind", ["model", "function"])
 def test_close_leaves_nobody_waiting_and_asking_after_it_fails(kind):
     held = Held()

@@ -214,64 +214,6 @@ def test_first_come_first_served(run):
     assert [response for response, _ in script.seen] == [item.response for item in items_of(10)]
 
 
-def test_what_somebody_waits_for_is_begun_first_and_what_is_late_comes_after_it(run):
-    script = Script(delay_s=3.0)
-    judge = judge_of(script, concurrency=1)
-
-    async def work():
-        async with living(judge) as live:
-            late = await live.ask(items_of(8), deadline_s=1.0)
-            wanted = await live.ask(items_of(2, start=20), deadline_s=1_000.0)
-            return late, wanted, await live.ask(items_of(8), deadline_s=1_000.0)
-
-    late, wanted, again = run(work())
-
-    assert late.n_late == 8
-    assert wanted.failures == (None, None)
-    began = [int(response.partition("-")[2].partition(",")[0]) for response, _ in script.seen]
-    # two workers take the first two before anybody has given up; then come those waited for
-    assert set(began[2:4]) == {20, 21}
-    assert again.failures == (None,) * 8
-    assert set(script.seen.values()) == {1}
-
-
-def test_what_is_late_and_asked_for_again_waits_for_few_others(run):
-    script = Script(delay_s=3.0)
-    judge = judge_of(script, concurrency=1)
-
-    async def work():
-        async with living(judge) as live:
-            await live.ask(items_of(8), deadline_s=1.0)
-            others = asyncio.create_task(live.ask(items_of(20, start=20), deadline_s=1_000.0))
-            await asyncio.sleep(10)
-            await live.ask(items_of(1, start=5), deadline_s=1_000.0)
-            await others
-
-    run(work())
-
-    began = [int(response.partition("-")[2].partition(",")[0]) for response, _ in script.seen]
-    # some four are begun by then; with each that follows, one of those that are late is looked at
-    assert 3 < began.index(5) <= 4 + 6
-
-
-def test_what_is_late_for_too_long_is_not_begun_any_more(run):
-    script = Script(delay_s=3.0)
-    judge = judge_of(script, concurrency=1, timeout_s=10.0)
-
-    async def work():
-        async with living(judge) as live:
-            await live.ask(items_of(20), deadline_s=1.0)
-            await asyncio.sleep(100)
-            return live.state
-
-    state = run(work())
-
-    # begun at 0, 3, 6, 9 and 12 s at the latest: 1 s of deadline, and 10 s of patience
-    assert 3 <= script.n_calls <= 5
-    assert state.n_waiting == 0
-    assert state.n_failures == 20 - script.n_calls
-
-
 def test_what_is_late_and_asked_for_again_is_begun(run):
     script = Script(delay_s=3.0)
     judge = judge_of(script, concurrency=1, timeout_s=10.0)
@@ -287,28 +229,6 @@ def test_what_is_late_and_asked_for_again_is_begun(run):
     assert late.n_late == 20
     assert again.failures == (None,) * 20
     assert set(script.seen.values()) == {1}
-
-
-def test_nothing_is_called_for_what_is_still_looked_up_at_the_end(tmp_path):
-    script = Script(delay_s=0.01)
-    judge = judge_of(script)
-    store = tmp_path / "replies.sqlite"
-    asyncio.run(asked(judge, items_of(2), store=store))
-    script.seen.clear()
-
-    async def work():
-        live = Live(judge, store=store)
-        await live.start()
-        waiting = asyncio.create_task(live.ask(items_of(5)))
-        for _ in range(2):
-            await asyncio.sleep(0)  # it is asked, and the thread has begun to look
-        await live.close(drain_s=5.0)
-        return await waiting
-
-    found = asyncio.run(work())
-
-    assert script.n_calls == 0
-    assert found.failures == (None, None, *("the judge is closed",) * 3)
 
 
 def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
@@ -401,7 +321,7 @@ def test_mistakes_of_setup_are_told_before_anything_is_asked(tmp_path):
         Live(unpriced)
     with pytest.raises(InputError, match="`rubric` must ask pairwise questions alone"):
         Live(judge_of(Script()), rubric=mixed)
-    with pytest.raises(InputError, match="the store cannot be made"):
+    with pytest.raises(InputError, match="the store cannot be used"):
         asyncio.run(Live(judge_of(Script()), store=folder).start())
 
 

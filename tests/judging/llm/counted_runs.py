@@ -199,12 +199,16 @@ class Runs(Programs):
     @property
     def is_written(self):
         """Whether the parts of the file are being put together."""
-        folder = self.folder / "out.parquet.partial"
-        return any(folder.glob("part-*")) or (self.folder / "out.parquet").exists()
+        parts = self.folder.glob(".out.parquet.*/part-*")
+        return any(parts) or (self.folder / "out.parquet").exists()
+
+    def has_begun(self):
+        """Whether a program works for the output."""
+        return any(self.folder.glob(".out.parquet.*"))
 
     def left_over(self):
         """List what should be gone when a run is over."""
-        return sorted(path.name for path in self.folder.glob("*.partial"))
+        return [path.name for path in [*self.folder.glob(".*"), *self.folder.glob("*-lock-*")]]
 
     def verdicts(self, output="out.parquet"):
         """Read the probabilities that were written."""
@@ -234,6 +238,13 @@ def wait_until(condition, *, seconds=120.0):
     while not condition():
         assert time.monotonic() < limit, "it did not happen"
         time.sleep(0.002)
+
+
+def stopping_line(process):
+    """Read on standard error that calls in flight are waited for, after what else is there."""
+    while not (line := process.stderr.readline()).startswith("stopping"):
+        assert line
+    return line
 
 
 def interrupt(process, name="SIGINT"):

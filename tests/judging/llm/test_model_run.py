@@ -417,7 +417,7 @@ def test_rows_without_a_response_are_set_aside_and_the_run_comes_to_its_end(tmp_
         assert set(pl.read_parquet(output)["item"]) == {"i0", "i2"}
         dropped = tmp_path / "v.parquet.dropped.jsonl"
         assert len(dropped.read_text().splitlines()) == 1
-        assert not (tmp_path / "v.parquet.partial").exists()
+        assert not list(tmp_path.glob(".v.parquet.*"))
 
 
 def test_an_estimate_counts_stored_failures_where_they_are_called_again(tmp_path, two, write_items):

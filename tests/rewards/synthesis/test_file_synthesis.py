@@ -273,4 +273,4 @@ def test_a_run_that_is_ended_goes_on_and_pays_for_nothing_twice(start, tmp_path,
     assert n_calls(tmp_path) == 4 * N_PROMPTS + n_before - kept
     groups = Counter(row["group"] for row in lines_of(tmp_path / "made.jsonl"))
     assert groups == {f"{k}": 4 for k in range(N_PROMPTS)}
-    assert not (tmp_path / "made.jsonl.partial").exists()
+    assert not list(tmp_path.glob(".made.jsonl.*"))

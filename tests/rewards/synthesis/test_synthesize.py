@@ -349,7 +349,8 @@ def test_a_wish_to_stop_keeps_what_is_in_flight(tmp_path):
     wish = threading.Event()
 
     def slow(request):
-        wish.set()
+        if len(model.calls) == 4:  # the first went alone
+            wish.set()
         return obeying(request)
 
     model = writer(slow, delay_s=0.3)
@@ -359,7 +360,7 @@ def test_a_wish_to_stop_keeps_what_is_in_flight(tmp_path):
     later = writer()
     made_by(later, store=place)
 
-    assert 5 <= n_paid < N_COMPLETIONS
+    assert 4 <= n_paid < N_COMPLETIONS
     assert len(later.calls) == N_COMPLETIONS - n_paid
 
 
@@ -370,7 +371,7 @@ def test_an_error_of_the_one_who_watches_keeps_what_is_in_flight(tmp_path):
 
     def watch(state):
         seen.append(state.n_in_flight)
-        if seen[-2:] == [5, 5]:  # at the first look they may have places and not be sent
+        if seen[-2:] == [5, 5]:  # the first look may come before they are sent
             raise OSError("the terminal is gone")
 
     model = writer(delay_s=0.9)
@@ -380,7 +381,7 @@ def test_an_error_of_the_one_who_watches_keeps_what_is_in_flight(tmp_path):
     later = writer()
     made_by(later, store=place)
 
-    assert n_paid == 5
+    assert n_paid == 1 + 5  # the first went alone
     assert len(later.calls) == N_COMPLETIONS - n_paid
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.judging.binding import needs_engine
-from voirdire.judging.live_judge import LiveJudge
+from voirdire.judging.live import LiveJudge
 from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.engine import LiveState
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn

@@ -13,7 +13,7 @@ import numpy as np
 from voirdire._validation import check_positive
 from voirdire.documents import document_of_value
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
-from voirdire.judging.engine.call_queue import LATE
+from voirdire.judging.engine import LATE
 from voirdire.judging.settings import LiveSettings
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified

@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.io.messages import turn_item
-from voirdire.judging.live_judge import LiveVerdicts
+from voirdire.judging.live import LiveVerdicts
 from voirdire.records import Item, Verdicts
 from voirdire.records.reasoning import closes_unopened_thoughts, find_answer
 from voirdire.rewards.scores import Scores, read_given_base

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.io import ItemReading
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
-    from voirdire.judging.runs.outputs import SetAside
+    from voirdire.judging.outputs import SetAside
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.recipes import Recipes, Slot
     from voirdire.rubrics import Rubric

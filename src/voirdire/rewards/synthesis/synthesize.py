@@ -13,21 +13,21 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from voirdire.errors import CostLimitReachedError, InputError
-from voirdire.judging.engine.background_loop import BackgroundLoop, collect_garbage_less_often
-from voirdire.judging.engine.call_summary import RunRecord
-from voirdire.judging.engine.engines import make_engine
-from voirdire.judging.engine.run import JudgedBatch, Watch
-from voirdire.judging.engine.verdict_making import make_run_verdicts
-from voirdire.judging.runs.outputs import (
+from voirdire.judging.background_loop import BackgroundLoop, collect_garbage_less_often
+from voirdire.judging.engine import make_engine
+from voirdire.judging.outputs import (
     SetAside,
     check_place,
     explain_write_errors,
     may_replace,
     open_replies,
     publish,
+    unfinished_folder,
 )
-from voirdire.judging.runs.parts import WorkFolder
+from voirdire.judging.run import Watch
 from voirdire.judging.settings import StoredReplies
+from voirdire.judging.summary import RunRecord
+from voirdire.judging.tables import make_run_verdicts
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import list_assignments, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from voirdire.judging.client import ClientState
+    from voirdire.judging.caller import CallCounts
     from voirdire.models import ChatModel
     from voirdire.records import Item
     from voirdire.rewards.synthesis.plan import (
@@ -249,13 +249,13 @@ def synthesize_file(
         sys.stdout.buffer.flush()
         return run.summarize(set_aside, output="-")
     targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
-    with WorkFolder(target, written_as="jsonl") as folder, SetAside(dropped) as set_aside:
-        set_aside.open(folder.path / "dropped.jsonl")
+    with SetAside(dropped) as set_aside, unfinished_folder(target) as folder:
+        set_aside.open(folder / "dropped.jsonl")
         prompts = read_prompts(source, plan, set_aside=set_aside)
-        rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
+        rows, given_up = folder / "rows.jsonl", folder / "rejected.jsonl"
         with (
             open_replies(plan.settings.replies, output=target, written=targets) as replies,
-            explain_write_errors(target, kept="Every reply is kept in the store"),
+            explain_write_errors(target),
         ):
             run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
             with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
@@ -265,7 +265,6 @@ def synthesize_file(
             if given_up.stat().st_size:
                 publish(given_up, rejected)
             dropped_output = set_aside.publish()
-        folder.remove()
     return run.summarize(
         set_aside,
         output=str(output),
@@ -328,12 +327,10 @@ class SynthesisRun:
         with collect_garbage_less_often(), BackgroundLoop() as loop:
             loop.held = self
             tell = None if self.progress is None else self._tell
-            watched = Watch(
-                self._writer, loop, close=self._close, stopping=self.stopping, report=tell
-            )
+            watched = Watch(self, loop, stopping=self.stopping, report=tell)
             try:
                 with watched as watch:
-                    loop.run(self._start())
+                    loop.run(self.start())
                     while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
                         self._groups = [list(list_assignments(each, self.plan)) for each in some]
                         self._write_and_verify(loop, watch)
@@ -350,9 +347,9 @@ class SynthesisRun:
 
     def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
-        if (judged := self._judge.calls) is not None:
-            self._record.note(judged, n_answered=self._judge.n_answered)
-        known = {**vars(self._writer.calls), "n_reused": self._writer.n_reused}
+        if (judged := self._judge.counts) is not None:
+            self._record.note(judged, n_answered=self._judge.n_done)
+        known = {**vars(self._writer.counts), "n_reused": self._writer.n_reused}
         return self._tally.summarize(
             self.plan,
             calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
@@ -362,14 +359,29 @@ class SynthesisRun:
             **{"output": None, "rejected_output": None, "dropped_output": None} | outputs,
         )
 
-    async def _start(self) -> None:
+    @property
+    def counts(self) -> CallCounts:
+        """Counts of the writer's calls."""
+        return self._writer.counts
+
+    @property
+    def n_done(self) -> int:
+        """Completions until now."""
+        return sum(each.is_done for group in self._groups for each in group)
+
+    async def start(self) -> None:
+        """Open the stores."""
         await self._writer.start()
         await self._judge.start()
 
-    async def _close(self, *, cancel: bool = False) -> None:
-        """Wait for the calls in flight, or cancel them, and store their replies."""
-        drain_s = 0.0 if cancel else None
+    def stop(self) -> None:
+        """Begin no more calls; calls that are sent may finish."""
+        self._writer.stop()
         self._judge.stop()
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Wait for the calls in flight, and store their replies."""
+        self.stop()
         try:
             await self._writer.close(drain_s=drain_s)
         finally:
@@ -398,10 +410,8 @@ class SynthesisRun:
         items = [
             replace(each.prompt, id=each.id, response=draft.response) for each, draft in pending
         ]
-        batch = JudgedBatch(items)
-        self._judge.submit(batch.asked())
-        await self._judge.wait_unless_ended(batch.done.wait())
-        judged = make_run_verdicts(items, batch.verdicts, self.plan.judging, record=self._record)
+        verdicts = await self._judge.ask(items)
+        judged = make_run_verdicts(items, verdicts, self.plan.judging, record=self._record)
         classes = {
             row: each.classes[number]
             for each in judged.completion_classes
@@ -415,7 +425,7 @@ class SynthesisRun:
             draft.completion_class = classes.get(row)
             _check(each, draft, dict(zip(judged.questions, labels[row], strict=True)))
 
-    def _tell(self, state: ClientState, **_: object) -> None:
+    def _tell(self, state: CallCounts, **_: object) -> None:
         """Say how far it is, by how the calls of the writer stand."""
         n_done = [sum(each.is_done for each in group) for group in self._groups]
         n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from voirdire.documents import document_from_text, hash_content
-from voirdire.judging.binding import BoundJudge, bind_model
-from voirdire.judging.call_plan import CallPlan
-from voirdire.judging.client.call import Call
-from voirdire.judging.engine.batch import Unit
-from voirdire.judging.engine.model_engine import ModelEngine
+from voirdire.judging.caller import Caller
+from voirdire.judging.calls import Call
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
 from voirdire.models import ChatRequest
 from voirdire.records import Message
@@ -32,14 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire._types import Language, ReplyForm
-    from voirdire.judging.client.call import Outcome
+    from voirdire.judging.caller import CallCounts
+    from voirdire.judging.calls import Outcome
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Reply
     from voirdire.rewards.synthesis.plan import Assignment, SynthesisPlan
 
 __all__ = ["Writer"]
-
-"""Drafts that a model in this process writes in one batch."""
 
 _LARGEST_SEED = 2**31
 """Servers accept seeds below this."""
@@ -140,83 +135,70 @@ def _read_draft(reply: Reply) -> Draft:
 # Calls -----------------------------------------------------------------------------------------
 
 
-class _BoundWriter(BoundJudge):
-    """The writer in the form that an engine needs: no question of a rubric is asked."""
-
-    @property
-    def calls(self) -> CallPlan:
-        """An empty plan."""
-        return CallPlan(specs=())
-
-
-def _bind_writer(plan: SynthesisPlan) -> _BoundWriter:
-    """Bind the writer; its drafts are stored under all that they depend on besides their prompt."""
-    writer = plan.writer
-    content = {
-        "writes": _read_words()["version"],
-        "words": list(_choose_words(writer.language).values()),
-        "model": dict(writer.chat_model.settings),
-        "max_tokens": plan.settings.max_tokens,
-    }
-    described = {"name": writer.name, "writes": "completions", "language": writer.language}
-    bound = vars(bind_model(writer, plan.rubric))
-    return _BoundWriter(
-        **bound | {"reply_fingerprint": hash_content(content), "described": described}
-    )
-
-
-class _Drafts:
-    """Collects the drafts of calls, each in its place."""
-
-    def __init__(self, n_calls: int) -> None:
-        self.done = asyncio.Event()
-        self._found: list[Draft | None] = [None] * n_calls
-
-    @property
-    def written(self) -> list[Draft]:
-        return [draft for draft in self._found if draft is not None]
-
-    def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Draft]]) -> list[Unit]:
-        [place], [outcome] = unit.slots, outcomes
-        why = "" if outcome.failure is None else f": {outcome.failure.reason}"
-        self._found[place] = outcome.value or Draft(reason=f"no reply{why}")
-        if None not in self._found:
-            self.done.set()
-        return []
-
-    def fail(self, unit: Unit, outcome: Outcome[Draft]) -> None:
-        self.deliver(unit, [outcome])
-
-    def deadline(self, _: bytes) -> float:
-        return math.inf
-
-    def is_answered(self, _: bytes) -> bool:
-        return False
-
-
-class Writer(ModelEngine):
-    """The engine of drafts: looks them up in the store, or calls the model and stores them."""
+class Writer:
+    """Writes drafts: finds them in the store, or calls the model and stores them."""
 
     def __init__(self, plan: SynthesisPlan, replies: StoredReplies) -> None:
-        super().__init__(_bind_writer(plan), replies)
-        self._plan = plan
+        self._plan, self._replies = plan, replies
+        self._caller = Caller(plan.writer, retry_failures=replies.retry_failures, live=None)
+        self._tasks: list[asyncio.Task[Outcome[Draft]]] = []
         self.n_reused = 0
+
+    @property
+    def counts(self) -> CallCounts:
+        """Counts of the calls."""
+        return self._caller.counts
+
+    async def start(self) -> None:
+        """Open the store; drafts are found by all that they depend on besides prompt and task."""
+        writer = self._plan.writer
+        depends_on = {
+            "writes": _read_words()["version"],
+            "words": list(_choose_words(writer.language).values()),
+            "model": dict(writer.chat_model.settings),
+            "max_tokens": self._plan.settings.max_tokens,
+        }
+        described = {"name": writer.name, "writes": "completions", "language": writer.language}
+        fingerprint = hash_content(depends_on)
+        await self._caller.start(self._replies, fingerprint=fingerprint, description=described)
 
     async def write(self, assignments: Sequence[Assignment]) -> list[Draft]:
         """Write a draft for each, or raise what ends the run."""
         calls = [_make_call(each, self._plan) for each in assignments]
-        stored = await self._look_up(list({call.item for call in calls}))
-        drafts, units = _Drafts(len(calls)), []
-        for place, call in enumerate(calls):
-            unit = Unit(drafts, call.item, [call], [place], stored.get(call.item, {}))
-            outcome = self._queue.reuse(
-                call, unit.stored.get(call.name, ()), retry_failures=self._replies.retry_failures
+        stored: Any = {}
+        if self._caller.store is not None:
+            keys = list({call.item for call in calls})
+            stored = await self._caller.store.aget(self._caller.judge_id, keys)
+        self._tasks = [
+            asyncio.create_task(
+                self._caller.answer(call, stored.get(call.item, {}).get(call.name, ()), _do_nothing)
             )
-            if outcome is None:
-                units.append(unit)
-            else:
-                drafts.deliver(unit, [outcome])
-        self.n_reused += len(calls) - len(units)
-        self._queue.add(units)
-        await self.wait_unless_ended(drafts.done.wait())
-        return drafts.written
+            for call in calls
+        ]
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            if task.exception() is not None:
+                raise self._caller.error or task.exception() or AssertionError
+        outcomes = [task.result() for task in self._tasks]
+        self.n_reused += sum(outcome.is_reused for outcome in outcomes)
+        return [
+            outcome.value or Draft(reason=f"no reply: {getattr(outcome.failure, 'reason', '')}")
+            for outcome in outcomes
+        ]
+
+    def stop(self) -> None:
+        """Begin no more calls; calls that are sent may finish."""
+        self._caller.stop()
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Wait for the calls that are sent, then close everything."""
+        self.stop()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=drain_s)
+        for task in self._tasks:
+            task.cancel()
+        await self._caller.close()
+
+
+def _do_nothing() -> None:
+    """Note nothing when a call is sent."""

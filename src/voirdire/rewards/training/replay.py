@@ -19,7 +19,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import asks_a_model
-from voirdire.judging.runs.outputs import STORE_NAME
+from voirdire.judging.outputs import STORE_NAME
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import (
@@ -268,11 +268,11 @@ def replay(
             scores = rescorer.scores(frame)
             tally.add(frame, scores)
             if writer is not None:
-                writer.add(make_reward_frame(scores))
+                writer.add_rows(make_reward_frame(scores))
             if progress is not None:
                 progress(rescorer.n)
         if writer is not None:
-            writer.publish()
+            writer.publish_table()
     whole, steps, behaviors = tally.parts()
     return Replay(
         run=str(rescorer.run.folder),

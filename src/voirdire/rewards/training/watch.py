@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.judging.engine.background_loop import fork_lock
+from voirdire.judging.background_loop import fork_lock
 from voirdire.rewards.training.alarms import AlarmMonitor
 from voirdire.rewards.training.completion_rows import Call, make_rows
 from voirdire.rewards.training.run_files import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import change_fields
 from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
 from voirdire.judging.call_plan import hash_item
-from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import open_replies
+from voirdire.judging.estimate import estimate_calls
+from voirdire.judging.outputs import open_replies
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import Asker, change_plan, lay_out, swap_responses
 from voirdire.studies.probing.findings import (

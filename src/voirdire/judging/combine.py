@@ -1,0 +1,159 @@
+"""Combines replies about one item, samples that vote, and the ballots of a jury into a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from voirdire.judging.asking import Answer  # noqa: TC001  # msgspec reads the annotation
+from voirdire.judging.binding import needs_engine
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.judging.asking import Answers
+    from voirdire.judging.binding import BoundJudge, BoundJury
+    from voirdire.judging.calls import Outcome
+    from voirdire.rubrics import Question
+
+__all__ = ["ItemVerdict", "combine_ballots", "combine_outcomes", "failed_verdict", "is_enough"]
+
+
+class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A judge's verdict on one item, one entry per question of the rubric.
+
+    Attributes
+    ----------
+    values : tuple of Answer or None
+        A proposition's probability, a label, a number, a text or labels; None for a failure.
+    failures : tuple of (int, Failure)
+        Places of the questions without a value, and the reasons.
+    missing_mass : tuple of float or None
+        Mean over the replies; None where no log-probabilities were read.
+    is_stored : bool
+        Whether all replies came from the store.
+    answered_by : str or None
+        The judge that the item was passed to, answered or not; None where there is only one judge.
+    """
+
+    values: tuple[Answer | None, ...]
+    failures: tuple[tuple[int, Failure], ...] = ()
+    missing_mass: tuple[float, ...] | None = None
+    is_stored: bool = False
+    answered_by: str | None = None
+
+
+def failed_verdict(n_questions: int, why: str) -> ItemVerdict:
+    """Make the verdict of a judge that gave no answer."""
+    failure = Failure(reason=why)
+    failures = tuple((place, failure) for place in range(n_questions))
+    return ItemVerdict(values=(None,) * n_questions, failures=failures)
+
+
+def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) -> ItemVerdict:
+    """Combine the outcomes of all calls about one item, and calibrate its probabilities."""
+    questions = bound.rubric.questions
+    is_stored = all(outcome.is_reused for outcome in outcomes)
+    masses: tuple[float, ...] | None
+    if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
+        # one call in the rubric's own order is by far the most common case
+        values, masses = list(outcomes[0].value.values), outcomes[0].value.missing_mass
+    else:
+        said: list[list[Answer]] = [[] for _ in questions]
+        mass: list[list[float]] = [[] for _ in questions]
+        reasons: list[Failure | None] = [None] * len(questions)
+        asked = [0] * len(questions)
+        for outcome, spec in zip(outcomes, bound.calls.specs, strict=True):
+            for slot, place in enumerate(spec.places):
+                asked[place] += 1
+                answer = outcome.failure if outcome.value is None else outcome.value.values[slot]
+                if answer is None or isinstance(answer, Failure):
+                    reasons[place] = answer
+                    continue
+                said[place].append(answer)
+                if outcome.value is not None and outcome.value.missing_mass is not None:
+                    mass[place].append(outcome.value.missing_mass[slot])
+        votes = bound.judge.probability == "vote"  # of samples a few may fail
+        values = [
+            combine_answers(question, known)
+            if (2 * len(known) > n if votes else len(known) == n)
+            else reason or Failure(reason="not asked")
+            for question, known, n, reason in zip(questions, said, asked, reasons, strict=True)
+        ]
+        masses = tuple(_mean(each) for each in mass) if any(mass) else None
+    for place, calibrator in bound.calibrators:
+        if not isinstance(value := values[place], Failure):
+            values[place] = calibrator.apply_one(value)  # type: ignore[arg-type]  # a probability
+    return ItemVerdict(
+        values=tuple(None if isinstance(row, Failure) else row for row in values),
+        failures=tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure)),
+        missing_mass=masses,
+        is_stored=is_stored,
+    )
+
+
+def combine_answers(question: Question, said: list[Answer]) -> Answer | Failure:
+    """Combine answers to one question: a mean, a majority, or a median."""
+    if question.kind == "boolean":
+        return math.fsum(said) / len(said)  # type: ignore[arg-type]  # the reader saw to it
+    if question.kind == "pairwise":
+        counts = Counter(said)  # over both orders of a pair
+        return next((side for side in ("A", "B") if 2 * counts[side] > len(said)), "tie")
+    if len(said) == 1 or question.kind == "text":
+        return said[0]
+    if question.kind == "multilabel":
+        n_given = Counter(label for labels in said for label in labels)  # type: ignore[union-attr]
+        return tuple(label for label in question.labels if 2 * n_given[label] > len(said))
+    if question.kind == "scale":
+        whole = all(float(number).is_integer() for number in said)  # type: ignore[arg-type]
+        return float(median_low(said)) if whole else math.fsum(said) / len(said)  # type: ignore[arg-type]
+    (first, count), *others = Counter(said).most_common(2)
+    return Failure(reason="the samples are tied") if others and others[0][1] == count else first
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+# Juries -----------------------------------------------------------------------------------------
+
+
+def is_enough(weight: float) -> bool:
+    """Whether judges with this share of the weight can answer; rounding errors do not decide."""
+    return weight > 0.5 + 1e-9
+
+
+def combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
+    """Combine the verdicts of all judges on one item."""
+    shares, limits = bound.jury.shares, bound.yes_from
+    values: list[Answer | Failure] = []
+    column = 0
+    for place, question in enumerate(bound.rubric.questions):
+        known = [(k, row.values[place]) for k, row in enumerate(ballots)]
+        said = [(k, value) for k, value in known if value is not None]
+        weight = math.fsum(shares[k] for k, _ in said)
+        if not is_enough(weight):
+            failures = (why for ballot in ballots for k, why in ballot.failures if k == place)
+            values.append(next(failures, Failure(reason="not asked")))
+        elif question.kind == "boolean":
+            chances = [(k, float(value)) for k, value in said]  # type: ignore[arg-type]  # a number
+            if bound.jury.combine == "majority":
+                chances = [(k, float(p >= limits[k][column])) for k, p in chances]
+            values.append(math.fsum(shares[k] * p for k, p in chances) / weight)
+        else:
+            values.append(combine_answers(question, [value for _, value in said]))
+        column += question.kind == "boolean"
+    return ItemVerdict(
+        values=tuple(None if isinstance(row, Failure) else row for row in values),
+        failures=tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure)),
+        is_stored=all(
+            ballot.is_stored
+            for ballot, plan in zip(ballots, bound.members, strict=True)
+            if needs_engine(plan.judge)
+        ),
+    )

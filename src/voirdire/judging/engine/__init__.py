@@ -1,1 +1,0 @@
-"""Engines: find stored replies, make the missing calls, and combine the replies into verdicts."""

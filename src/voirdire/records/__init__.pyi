@@ -1,0 +1,15 @@
+from voirdire._types import VerdictLayout as VerdictLayout
+from voirdire.records.certificates import CERTIFICATE_SCHEMA as CERTIFICATE_SCHEMA
+from voirdire.records.certificates import Certificate as Certificate
+from voirdire.records.items import Dropped as Dropped
+from voirdire.records.items import Failure as Failure
+from voirdire.records.items import Item as Item
+from voirdire.records.items import Message as Message
+from voirdire.records.plain import as_plain as as_plain
+from voirdire.records.replies import Reply as Reply
+from voirdire.records.replies import TokenChoice as TokenChoice
+from voirdire.records.replies import TokenStep as TokenStep
+from voirdire.records.replies import Usage as Usage
+from voirdire.records.verdicts import BehaviorClasses as BehaviorClasses
+from voirdire.records.verdicts import CallDetails as CallDetails
+from voirdire.records.verdicts import Verdicts as Verdicts

@@ -1,0 +1,9 @@
+from voirdire.testing.golden import GoldenJudge as GoldenJudge
+from voirdire.testing.golden import GoldenKind as GoldenKind
+from voirdire.testing.golden import GoldenRow as GoldenRow
+from voirdire.testing.golden import check_adapter as check_adapter
+from voirdire.testing.golden import golden_judge as golden_judge
+from voirdire.testing.golden import golden_reward as golden_reward
+from voirdire.testing.golden import golden_rows as golden_rows
+from voirdire.testing.golden import golden_settings as golden_settings
+from voirdire.testing.scripted import ScriptedModel as ScriptedModel
