@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import inspect
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -32,15 +34,19 @@ class Asked(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def serving(answer, *, path="/v1"):
-    """Run a server for as long as the block lasts: give its address, and what came."""
+async def serving(answer, *, port=0):
+    """Run a server for as long as the block lasts: give its address, and what came.
+
+    Its answer is a body, a status with body and headers, or a function of what came.
+    """
     seen = []
 
     async def handle(request):
-        body = json.loads(await request.read())
+        body = json.loads(await request.read() or b"null")
         seen.append((body, request.headers.copy(), request.raw_path))
-        told = answer(body, request)
-        told = await told if asyncio.iscoroutine(told) else told
+        told = answer
+        while callable(told) or inspect.isawaitable(told):
+            told = told(body, request) if callable(told) else await told
         if isinstance(told, web.StreamResponse):
             return told
         status, content, headers = told if isinstance(told, tuple) else (200, told, {})
@@ -50,14 +56,26 @@ async def serving(answer, *, path="/v1"):
         )
 
     app = web.Application(client_max_size=2**26)
-    app.router.add_post(path + "/chat/completions", handle)
+    app.router.add_post("/{path:.*}", handle)
+    app.router.add_get("/{path:.*}", handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}{path}", seen
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1", seen
     finally:
         await runner.cleanup()
+
+
+def hang_up(_, request):
+    request.transport.abort()
+    return web.Response()
+
+
+def read_rows(name):
+    """Read what servers say, a row a line, from a file beside this one."""
+    lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 class Shared:
@@ -71,14 +89,10 @@ def shared_server():
     """Run the server that `ask` asks."""
     stack = contextlib.AsyncExitStack()
     with asyncio.Runner() as Shared.runner:
-        running = serving(lambda body, request: _told(Shared.answer, body))
+        running = serving(lambda *_: Shared.answer)
         Shared.base_url, Shared.seen = Shared.runner.run(stack.enter_async_context(running))
         yield
         Shared.runner.run(stack.aclose())
-
-
-def _told(answer, body):
-    return answer(body) if callable(answer) else answer
 
 
 def ask(answer, *requests, n=1, **settings):
@@ -109,42 +123,32 @@ def reply_to(answer, request=None, **settings):
 def error_of(status, said, request=None, *, headers=(), **settings):
     """Give what an answer with this status becomes after others were answered."""
     answers = iter([completion("{}")])
-    told = ask(
-        lambda body: next(answers, (status, said, dict(headers))),
-        asked(),
-        request or asked(),
-        **settings,
-    )
-    return told.results[1]
+    failure = (status, said, dict(headers))
+    requests = (asked(), request or asked())
+    return ask(lambda *_: next(answers, failure), *requests, **settings).results[1]
 
 
 def asked(user="Judge this.", **fields):
     """Make a request; with a schema where its form is one."""
     schema = json.dumps(SCHEMA).encode() if "json" in fields.get("form", "") else b""
-    messages = (
-        Message(role="system", content="You are a judge."),
-        Message(role="user", content=user),
-    )
+    said = {"system": "You are a judge.", "user": user}
+    messages = tuple(Message(role=role, content=text) for role, text in said.items())
     return ChatRequest(**{"messages": messages, "schema": schema, "form": "text", **fields})
 
 
 def completion(text, /, *others, usage=(100, 20), **fields):
     """Write a chat completion of one choice or several; `fields` go into each."""
-    choices = [
-        {"index": place, "message": {"role": "assistant", "content": each}, "finish_reason": "stop"}
-        | fields
-        for place, each in enumerate((text, *others))
-    ]
+    choices = []
+    for place, each in enumerate((text, *others)):
+        message = {"role": "assistant", "content": each}
+        choices.append({"index": place, "message": message, "finish_reason": "stop"} | fields)
     counts = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
-    return {"id": "1", "object": "chat.completion", "model": "m-1", "choices": choices} | {
-        "usage": counts
-    }
+    head = {"id": "1", "object": "chat.completion", "created": 1, "model": "m-1"}
+    return head | {"choices": choices, "usage": counts}
 
 
 def token(text, logprob=-0.1, **alternatives):
     """Write one token with its alternatives, in OpenAI's shape."""
-    top = [
-        {"token": word, "logprob": p, "bytes": list(word.encode())}
-        for word, p in ((text, logprob), *alternatives.items())
-    ]
+    likely = ((text, logprob), *alternatives.items())
+    top = [{"token": word, "logprob": p, "bytes": list(word.encode())} for word, p in likely]
     return top[0] | {"top_logprobs": top}

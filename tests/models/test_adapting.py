@@ -5,16 +5,13 @@ A row has who says so, what the server cannot stand, the answer, and what is sen
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 
-from models.chat_server import ask, asked, completion, error_of, serving
+from models.chat_server import ask, asked, completion, error_of, read_rows, serving
 from voirdire.errors import BadRequestError, RateLimitError, ServerError, UnsupportedError
 from voirdire.models import OpenAICompatibleModel
 
-LINES = Path(__file__).with_name("refusals.jsonl").read_text("utf-8").splitlines()
-REFUSALS = [json.loads(line) for line in LINES]
 EVERYTHING = asked(form="json_schema", top_logprobs=20, max_tokens=9, temperature=0.0, seed=1)
 FINE = completion('{"ok": 0.25}')
 
@@ -33,7 +30,7 @@ def offends(body, names):
 
 def refusing(names, *, status=400, said=""):
     said = said.encode() if isinstance(said, str) else said
-    return lambda body: (status, said, {}) if offends(body, names) else FINE
+    return lambda body, _: (status, said, {}) if offends(body, names) else FINE
 
 
 def seed_refused(body):
@@ -41,7 +38,7 @@ def seed_refused(body):
     return (400, said, {}) if "seed" in body else None
 
 
-@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: f"{row['who']}: {row['refuses']}")
+@pytest.mark.parametrize("row", read_rows("refusals.jsonl"), ids=lambda row: row["who"])
 def test_what_a_server_refuses_is_left_out_or_sent_as_it_allows(row):
     # the third error of a server may be no accident, where it does not say what it is about
     n_failed = 2 if row["who"] == "nobody" and row["status"] >= 500 else 0
@@ -81,7 +78,7 @@ def test_an_error_about_one_text_gives_up_nothing():
     bad = asked("bad", form="json_schema", top_logprobs=20, seed=1)
 
     told = ask(
-        lambda body: (400, said, {}) if "bad" in str(body["messages"]) else FINE,
+        lambda body, _: (400, said, {}) if "bad" in str(body["messages"]) else FINE,
         *(EVERYTHING, bad, EVERYTHING),
     )
 
@@ -125,6 +122,6 @@ def test_calls_in_flight_that_are_refused_alike_are_said_once():
 
 
 def test_another_error_on_the_way_is_told_as_such():
-    told = ask(lambda body: seed_refused(body) or (429, b"", {}), EVERYTHING)
+    told = ask(lambda body, _: seed_refused(body) or (429, b"", {}), EVERYTHING)
 
     assert type(told.results[0]) is RateLimitError

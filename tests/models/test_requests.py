@@ -1,6 +1,5 @@
 """What is sent: fields, messages, and that what is kept between requests is never mixed up."""
 
-import json
 import math
 
 import pytest
@@ -14,7 +13,7 @@ from voirdire.records import Message
 
 FINE = completion("{}")
 USER = {"role": "user", "content": "Judge this."}
-NAMED = {"name": "verdict", "strict": True, "schema": SCHEMA}
+NAMED = {"json_schema": {"name": "verdict", "strict": True, "schema": SCHEMA}}
 
 
 def body(request, **settings):
@@ -22,31 +21,23 @@ def body(request, **settings):
     return sent
 
 
-@pytest.mark.parametrize(
-    ("request_", "settings", "expected"),
-    [
-        (asked(), {}, {}),
-        (
-            asked(form="json_schema"),
-            {},
-            {"response_format": {"type": "json_schema", "json_schema": NAMED}},
-        ),
-        (asked(form="json_object"), {}, {"response_format": {"type": "json_object"}}),
-        (asked(top_logprobs=5), {}, {"logprobs": True, "top_logprobs": 5}),
-        (asked(max_tokens=7, seed=0), {}, {"max_tokens": 7, "seed": 0}),
-        (asked(max_tokens=7), {"max_tokens": 900}, {"max_tokens": 900}),
-        (asked(temperature=0.0), {"temperature": 0.7}, {"temperature": 0.0}),
-        (asked(), {"temperature": 0.7}, {"temperature": 0.7}),
-        (asked(max_tokens=7), {"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
-        (
-            asked(max_tokens=7),
-            {"reasoning_effort": "none"},
-            {"reasoning_effort": "none", "max_tokens": 7},
-        ),
-        (asked(), {"extra": {"provider": {"order": ["a"]}}}, {"provider": {"order": ["a"]}}),
-        (asked(), {"n": 3}, {"n": 3}),
-    ],
-)
+SENT = [
+    (asked(), {}, {}),
+    (asked(form="json_schema"), {}, {"response_format": {"type": "json_schema", **NAMED}}),
+    (asked(form="json_object"), {}, {"response_format": {"type": "json_object"}}),
+    (asked(top_logprobs=5), {}, {"logprobs": True, "top_logprobs": 5}),
+    (asked(max_tokens=7, seed=0), {}, {"max_tokens": 7, "seed": 0}),
+    (asked(max_tokens=7), {"max_tokens": 900}, {"max_tokens": 900}),
+    (asked(temperature=0.0), {"temperature": 0.7}, {"temperature": 0.0}),
+    (asked(), {"temperature": 0.7}, {"temperature": 0.7}),
+    (asked(max_tokens=7), {"reasoning_effort": "low"}, {"reasoning_effort": "low"}),
+    (asked(seed=1), {"reasoning_effort": "none"}, {"reasoning_effort": "none", "seed": 1}),
+    (asked(), {"extra": {"provider": {"order": ["a"]}}}, {"provider": {"order": ["a"]}}),
+    (asked(), {"n": 3}, {"n": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("request_", "settings", "expected"), SENT)
 def test_a_request_holds_what_was_asked_for_and_no_more(request_, settings, expected):
     plain = {"model": "m", "messages": [{"role": "system", "content": "You are a judge."}, USER]}
 
@@ -66,27 +57,19 @@ def test_models_that_think_first_are_sent_no_bound_on_the_reply_alone(names, lim
 
 
 @pytest.mark.usefixtures("proxied")
-@pytest.mark.parametrize(
-    ("host", "model", "is_marked"),
-    [
+def test_some_hosts_are_asked_in_their_own_way():
+    text = {"type": "text", "text": "You are a judge.", "cache_control": {"type": "ephemeral"}}
+    for host, model, is_marked in [
         ("api.anthropic.com", "claude-sonnet-4-5", True),
         ("openrouter.ai", "anthropic/claude-3.5-haiku", True),
         ("openrouter.ai", "openai/gpt-4o-mini", False),
         ("notopenrouter.ai", "anthropic/claude-3.5-haiku", False),
-    ],
-)
-def test_a_rubric_is_marked_for_anthropics_cache_and_for_no_other(host, model, is_marked):
-    system, user = body(asked(), model=model, base_url=f"http://{host}/v1")["messages"]
+    ]:
+        system, user = body(asked(), model=model, base_url=f"http://{host}/v1")["messages"]
+        assert system["content"] == ([text] if is_marked else "You are a judge.")
+        assert user == USER
 
-    text = {"type": "text", "text": "You are a judge.", "cache_control": {"type": "ephemeral"}}
-    assert system["content"] == ([text] if is_marked else "You are a judge.")
-    assert user == USER
-
-
-@pytest.mark.usefixtures("proxied")
-def test_together_is_sent_the_number_of_log_probabilities():
     sent = body(asked(top_logprobs=5), base_url="http://api.together.xyz/v1")
-
     assert (sent["logprobs"], "top_logprobs" in sent) == (5, False)
 
 
@@ -116,12 +99,8 @@ def test_half_a_surrogate_pair_is_replaced_as_strict_servers_want(images):
 @pytest.mark.ci
 def test_one_model_sends_requests_that_differ():
     requests = [
-        ChatRequest(
-            messages=(Message(role="system", content=f"system {n}"),),
-            form=form,
-            schema=json.dumps(SCHEMA).encode(),
-            top_logprobs=top,
-            seed=n,
+        asked(
+            messages=(Message(role="system", content=f"{n}"),), form=form, top_logprobs=top, seed=n
         )
         for n in range(70)
         for form in ("json_schema", "json_object")
@@ -140,14 +119,8 @@ def test_one_model_sends_requests_that_differ():
 def test_a_model_has_its_name_its_settings_and_its_capabilities(some_key):
     known = Capabilities(forms=("text",), top_logprobs=0)
     given = {"temperature": 0.0, "reasoning_effort": "low", "max_tokens": 10, "extra": {"k": 1}}
-    model = OpenAICompatibleModel(
-        model='a"b',
-        name="mine",
-        base_url="https://A.example/v1/",
-        **given,
-        **some_key,
-        capabilities=known,
-    )
+    here = {"model": 'a"b', "name": "mine", "base_url": "https://A.example/v1/"}
+    model = OpenAICompatibleModel(**here, **given, **some_key, capabilities=known)
 
     assert isinstance(model, ChatModel)
     assert (model.name, model.capabilities, list(model.adaptations)) == ("mine", known, [])

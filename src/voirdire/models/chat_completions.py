@@ -390,8 +390,14 @@ class OpenAICompatibleModel:
         changes, settings = dict(pairs), self.sampling
         temperature, limit, top = request.temperature, request.max_tokens, request.top_logprobs
         top = None if top is None else changes.get("top_logprobs", top)
+        name = _form(request, changes)
+        form: dict[str, Any] | None = None if name == "text" else {"type": name}
+        if form and name == "json_schema":
+            schema = msgspec.json.decode(request.schema)
+            named = {"name": "verdict", "strict": True, "schema": schema}
+            form["json_schema"] = _without(named, changes)
         fields: dict[str, Any] = {
-            "response_format": _response_format(request, changes),
+            "response_format": form,
             "temperature": settings["temperature"] if temperature is None else temperature,
             "max_tokens": settings["max_tokens"] or (None if self._thinks else limit),
             "reasoning_effort": settings["reasoning_effort"],
@@ -447,16 +453,6 @@ def _messages(request: ChatRequest, changes: Changes) -> Sequence[Message]:
     first, *others = [message for message in request.messages if message.role != "system"]
     content = "\n\n".join([*system, first.content])
     return (msgspec.structs.replace(first, content=content), *others)
-
-
-def _response_format(request: ChatRequest, changes: Changes) -> dict[str, Any] | None:
-    form = _form(request, changes)
-    if form == "text":
-        return None
-    if form == "json_object":
-        return {"type": form}
-    named = {"name": "verdict", "strict": True, "schema": msgspec.json.decode(request.schema)}
-    return {"type": form, "json_schema": _without(named, changes)}
 
 
 def _without(value: Any, words: Mapping[str, Any], *, is_named: bool = False) -> Any:

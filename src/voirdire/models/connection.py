@@ -178,7 +178,18 @@ class HttpConnection:
         self._place = parts.netloc
         self.keys = keys
         self.variable: str | None = None  # that holds the key
-        self._proxy = _find_proxy(parts.scheme, parts.hostname or "")
+        self._proxy: str | None = None
+        # A proxy is never asked for this machine.
+        proxies, host = getproxies(), parts.hostname or ""
+        proxy = proxies.get(parts.scheme) or proxies.get("all")
+        if proxy and not is_loopback(host) and not proxy_bypass(host):
+            kind, _, rest = proxy.rpartition("://")
+            if kind not in ("", "http", "https"):
+                msg = (
+                    f"The proxy of the environment must be an HTTP proxy, got one of kind {kind!r}."
+                )
+                raise errors.InputError(f"{msg} Name the server's host in NO_PROXY to go without.")
+            self._proxy = f"{kind or 'http'}://{rest}"
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             WeakKeyDictionary()
         )
@@ -234,16 +245,3 @@ class HttpConnection:
             return errors.AccessError(message)
         is_late = isinstance(error, TimeoutError)
         return errors.ModelTimeoutError(message) if is_late else errors.ServerError(message)
-
-
-def _find_proxy(scheme: str, host: str) -> str | None:
-    """Find the proxy that the environment names; none for this machine."""
-    proxies = getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all")
-    if not proxy or is_loopback(host) or proxy_bypass(host):
-        return None
-    kind, _, rest = proxy.rpartition("://")
-    if kind not in ("", "http", "https"):
-        msg = f"The proxy of the environment must be an HTTP proxy, got one of kind {kind!r}."
-        raise errors.InputError(f"{msg} Name the server's host in NO_PROXY to go without.")
-    return f"{kind or 'http'}://{rest}"
