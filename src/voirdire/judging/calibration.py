@@ -133,17 +133,14 @@ def read_calibration(content: Mapping[str, Any], *, source: str) -> JudgeCalibra
     from voirdire.records.thresholds import threshold_from_cell
 
     try:
-        fields = dict(content)
+        fields = {**content, "threshold": threshold_from_cell(content["threshold"])}
         if fields.pop("schema") != CALIBRATION_SCHEMA:
             raise ValueError(f"`schema` must be {CALIBRATION_SCHEMA}")
-        fields["threshold"] = threshold_from_cell(fields["threshold"])
-        rows = fields["questions"].items()
-        calibrators = {name: calibrator_from_dict(row["calibrator"]) for name, row in rows}
-        fields["questions"] = {
-            name: QuestionCalibration(**{**row, "calibrator": calibrators[name]})
-            for name, row in rows
-        }
-        return JudgeCalibration(**fields)
+        questions = {}
+        for name, row in content["questions"].items():
+            calibrator = calibrator_from_dict(row["calibrator"])
+            questions[name] = QuestionCalibration(**row | {"calibrator": calibrator})
+        return JudgeCalibration(**fields | {"questions": questions})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         why = shorten(str(error))
         msg = f"{source}: a calibration must be as `save` writes it, got something else ({why})."

@@ -282,12 +282,8 @@ class LlmJudge(ModelSettings):
     @cached_property
     def known_price(self) -> Price | None:
         """Prices of tokens, declared or looked up; None where they are not known."""
-        from voirdire.models.providers import PROVIDERS
-
-        server = self.chat_model.settings.get("base_url")
-        own = PROVIDERS.get(self.chat_model.name.partition("/")[0])
-        elsewhere = None if own is not None and own.base_url == server else server
-        return price_of(self.chat_model.name, base_url=elsewhere, declared=self.price)
+        model = self.chat_model
+        return self.price or price_of(model.name, base_url=model.settings.get("base_url"))
 
     @property
     def asking(self) -> dict[str, Any]:

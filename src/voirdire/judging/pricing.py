@@ -97,9 +97,7 @@ class Price:
         return dollars / 1_000_000 + self.request
 
 
-def price_of(
-    model_name: str, *, base_url: str | None = None, declared: Price | None = None
-) -> Price | None:
+def price_of(model_name: str, *, base_url: str | None = None) -> Price | None:
     """Look up the prices of a model.
 
     Parameters
@@ -107,10 +105,8 @@ def price_of(
     model_name : str
         As `voirdire.models.load_model` takes it, such as ``"openai/gpt-4o-mini"``.
     base_url : str, optional
-        The server, where it is not the provider's own. A server on this machine costs nothing; the
-        price of a server that is not in the list is not known.
-    declared : Price, optional
-        A price that the caller declares; returned as it is.
+        The server, by default the provider's own. A server on this machine costs nothing; the price
+        of a server that is not in the list is not known.
 
     Returns
     -------
@@ -132,14 +128,13 @@ def price_of(
     >>> price_of("openai/no-such-model") is None
     True
     """
-    if declared is not None:
-        return declared
     prefix, _, model = model_name.removeprefix("native/").partition("/")
     own = PROVIDERS.get(prefix)
     is_free = own is not None and not own.key_variables
     if is_free or is_loopback(urlsplit(base_url or "").hostname or ""):
         return Price(input=0.0, output=0.0, source="runs on a machine of your own")
-    return _find_listed_price(prefix, model, base_url=base_url) if model else None
+    elsewhere = None if own is not None and own.base_url == base_url else base_url
+    return _find_listed_price(prefix, model, base_url=elsewhere) if model else None
 
 
 def _find_listed_price(prefix: str, model: str, *, base_url: str | None) -> Price | None:

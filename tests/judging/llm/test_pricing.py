@@ -129,13 +129,6 @@ def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
     assert cost(201, cached=1) == 200 * 3 + 30
 
 
-def test_what_is_declared_counts():
-    declared = Price(input=1.0, output=2.0)
-
-    assert price_of("openai/gpt-4o-mini", declared=declared) is declared
-    assert price_of("ollama/m", base_url="http://localhost", declared=declared) is declared
-
-
 @pytest.mark.parametrize(
     ("name", "base_url"),
     [
