@@ -223,16 +223,17 @@ def refusing(numbers, status):
     return Held(fault)
 
 
-def test_a_key_that_is_refused_now_and_then_fails_its_items_alone(run, rubric):
-    judge = judge_of(refusing((2, 3, 5, 6), 401), concurrency=1)
+@pytest.mark.parametrize(("status", "refused"), [(401, [2, 3, 5, 6]), (403, [0])])
+def test_a_key_that_is_refused_now_and_then_fails_its_items_alone(run, rubric, status, refused):
+    judge = judge_of(refusing(refused, status), concurrency=1)
 
     found, _ = ask(run, judge, rubric)
 
-    assert failed(found) == [2, 3, 5, 6]
+    assert failed(found) == refused
 
 
 @pytest.mark.parametrize(
-    ("status", "refused", "n_calls"), [(401, (2, 3, 4, 5), 5), (403, (0,), 1), (404, (0,), 1)]
+    ("status", "refused", "n_calls"), [(401, (2, 3, 4), 5), (403, (0, 1, 2), 3), (404, (0,), 1)]
 )
 def test_a_key_that_is_refused_three_times_in_a_row_or_at_first_ends_a_run(
     run, rubric, status, refused, n_calls

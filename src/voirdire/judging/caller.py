@@ -354,7 +354,12 @@ class Caller:
         """Read a reply; None where the call is to be made again."""
         try:
             value = tries.call.read(reply)
-        except VerdictParseError as error:
+        except (VerdictParseError, UnsupportedError) as caught:
+            if isinstance(caught, UnsupportedError) and not self._has_answer:
+                self._end(caught, tries)  # the reader says what to do
+            error = caught
+            if isinstance(error, UnsupportedError):  # others had log-probabilities
+                error = VerdictParseError(str(error), reply=reply)
             tries.n_unread += 1
             tries.n_cut += reply.finish_reason == "length"
             self._note_unreadable(error, tries)
@@ -363,8 +368,6 @@ class Caller:
             self._counts.n_failures += error.partial is None
             self._finish_check(None)
             return end_unreadable(error)
-        except UnsupportedError as error:  # the reader says what to do
-            self._end(error, tries)
         self._has_answer = True
         self._n_in_a_row = self._n_account_errors = 0
         self._finish_check(reply)
@@ -390,7 +393,7 @@ class Caller:
         await self._keep(tries, tries.failure)
         self._counts.n_failures += 1
         self._n_nothing += isinstance(error, BadRequestError | RefusalError | ContentFilterError)
-        self._n_in_a_row += isinstance(error, (*_TRANSIENT, AccessError))
+        self._n_in_a_row += isinstance(error, (*_TRANSIENT, AccessError, BadRequestError))
         self._finish_check(None)
         self._end_if_hopeless(error, tries)
         return Outcome(failure=tries.failure.failure())
@@ -473,7 +476,8 @@ class Caller:
 
     async def _keep(self, tries: _Attempts[Any], result: Any) -> Any:
         """Store a result before it is used; return it as it is stored."""
-        if self.store is None:
+        is_access = getattr(result, "reason", None) == AccessError.reason
+        if self.store is None or is_access:  # with another key there may be a reply
             return result
         blob = encode_attempt(result)
         row = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
@@ -550,7 +554,9 @@ class Caller:
             self._end(error, tries)
         if isinstance(error, AccessError):
             self._n_account_errors += 1
-            if not self._has_answer or self._n_account_errors >= _ACCOUNT_ERRORS:
+            # a firewall may hold back the first text alone
+            may_pass = self._has_answer or error.status == 403
+            if not may_pass or self._n_account_errors >= _ACCOUNT_ERRORS:
                 self._end(error, tries)
         wait_s = error.retry_after_s
         is_answer = error.status is not None or wait_s is not None

@@ -24,6 +24,7 @@ from voirdire.models import connection as http
 from voirdire.models.errors import Server, reset_s, says
 from voirdire.models.port import FORMS, Capabilities
 from voirdire.records import Reply, TokenChoice, TokenStep, Usage
+from voirdire.records.reasoning import find_answer, find_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,7 +64,7 @@ _INSTEAD: Mapping[str, Any] = {
 }  # fmt: skip
 _USUAL = {"response_format": "form", "logprobs": "top_logprobs"}
 _OURS = {*_USUAL, *_INSTEAD, "messages", "model", "max_completion_tokens"}  # they have other places
-_BREAKING = {"top_logprobs", "system"}  # with the form, what some servers break of
+_BREAKING = {"top_logprobs", "system", "n"}  # with the form, what some servers break of
 _MOST_SEARCHES = 2
 _NEARLY_ZERO = 0.01
 _NUMBER = re.compile(r"(?<![\w-])(?<!\w\.)\d+(?![\w.-]*[a-zA-Z])")  # not that of a model's name
@@ -279,6 +280,11 @@ class OpenAICompatibleModel:
                 break
             changes, reasons[name] = {**sure, name: value}, result
             result = await self._send(request, changes)
+        is_broken = any((reason.status or 0) >= 500 for reason in reasons.values())
+        if trials and is_broken and not isinstance(result, errors.ModelCallError):
+            again = await self._send(request, sure)  # perhaps the server was only warming up
+            if not isinstance(again, errors.ModelCallError):
+                result, changes = again, sure
         if isinstance(result, errors.UnsupportedError):
             kind = errors.ServerError if (result.status or 0) >= 500 else errors.BadRequestError
             raise kind(str(result), status=result.status)
@@ -287,6 +293,11 @@ class OpenAICompatibleModel:
         if changes.get("top_logprobs", n) is None:
             reason = reasons["top_logprobs"]
             raise errors.UnsupportedError(str(reason), feature="logprobs", status=reason.status)
+        self._learn(changes, reasons)
+        return result
+
+    def _learn(self, changes: Changes, reasons: Mapping[str, errors.ModelCallError]) -> None:
+        """Remember what was refused and is answered without."""
         self._server.has_replied = True
         for name in reasons.keys() & changes.keys():
             if self._changes.get(name, reasons) != changes[name]:
@@ -294,7 +305,6 @@ class OpenAICompatibleModel:
                 how = "left out" if changes[name] is None else f"sent as {changes[name]}"
                 named = "response_format" if name == "form" else name
                 self._server.note(f"`{named}` is {how}, since {reasons[name]}")
-        return result
 
     def _trials(self, error: Exception, request: ChatRequest, changes: Changes) -> Iterator[Change]:
         """Give one change at a time, to find what is refused without a word; not too often."""
@@ -371,14 +381,15 @@ class OpenAICompatibleModel:
                 failures.append(fail(errors.ServerError, what, quoted=reason))
             else:
                 text = _text(message.content)
-                if not text.strip() and request.form != "text":
+                is_cut = says("cut off", reason)
+                if not (text.strip() or is_cut or request.form == "text"):
                     text = _answer_elsewhere(body, place, self._server) or text
                 told = choice.logprobs if isinstance(choice.logprobs, _LogProbs) else None
                 reply = Reply(
                     text=text,
                     steps=None if told is None else _steps(told, text=text, body=body, place=place),
                     form=form,
-                    finish_reason="length" if says("cut off", reason) else reason or None,
+                    finish_reason="length" if is_cut else reason or None,
                     model=completion.model if isinstance(completion.model, str) else None,
                     usage=None if replies else usage,
                 )
@@ -554,8 +565,14 @@ def _text(content: Any) -> str:
     if isinstance(content, dict):  # the object that was asked for, already decoded
         return json.dumps(content, ensure_ascii=False)
     if isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict)]
-        texts = [part.get("text") for part in parts if part.get("type") in ("text", "output_text")]
+        parts = [{"text": part} if isinstance(part, str) else part for part in content]
+        texts = [
+            part.get("text")
+            for part in parts
+            if isinstance(part, dict)
+            and part.get("type", "text") in ("text", "output_text")
+            and not part.get("thought")
+        ]
         return "".join(text for text in texts if isinstance(text, str))
     return content or ""
 
@@ -576,7 +593,7 @@ def _find_object(name: object, value: Any) -> str | None:
     if isinstance(value, dict) and name in ("arguments", "parsed", "input"):
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        fenced = _FENCE.fullmatch(value)
+        fenced = _FENCE.fullmatch(value[find_answer(value) or 0 : find_end(value)])
         return fenced[1] if fenced and _value_spans(fenced[1]) else None
     value = dict(enumerate(value)) if isinstance(value, list) else value
     parts = value.items() if isinstance(value, dict) else ()

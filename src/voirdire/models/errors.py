@@ -264,9 +264,10 @@ def reset_s(headers: Mapping[str, str], *, is_used_up: bool) -> float | None:
     for name, value in headers.items():
         low = name.lower()
         if "ratelimit" in low and "reset" in low:
-            is_zero = headers.get(low.replace("reset", "remaining")) == "0"
-            seconds = _seconds(value, date=headers.get("date"))
-            (used if is_zero else others).append(seconds or 0.0)
+            left = headers.get(low.replace("reset", "remaining"), "")
+            seconds = _seconds(value, date=headers.get("date")) or 0.0
+            if not left.strip("0"):  # else some are left
+                (used if left else others).append(seconds)
     return max(used, default=None if is_used_up else min(others, default=None))
 
 

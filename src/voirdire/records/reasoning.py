@@ -21,7 +21,15 @@ __all__ = [
     "strip_reasoning",
 ]
 
-_TAGS = ("think", "thinking", "thoughts?", "thought_process", "reasoning", "scratchpad")
+_TAGS = (
+    "think",
+    "thinking",
+    "thoughts?",
+    "thought_process",
+    "reasoning",
+    "scratchpad",
+    "longcat_think",
+)
 # Tags may have a namespace, as in <seed:think>, and attributes, but are no empty element.
 _TAG_MARKERS = tuple(
     (
@@ -43,6 +51,7 @@ _MARKERS = (
     ),
     (r"<unused94>(?:thought\b)?+", "<unused95>"),  # Gemma 3
     (r"<\|channel>\s*+thought\b", r"<channel\|>"),  # Gemma 4
+    (r"\[unused16\]", r"\[unused17\]"),  # openPangu
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>(?:\s*+<\|begin_of_solution\|>)?+"),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
     (r"<\|im_start\|>think\b", r"<\|im_start\|>answer\b"),  # s1
@@ -70,7 +79,9 @@ _CODE = re.compile(
     re.MULTILINE,
 )
 # A fast sieve of places where a marker may begin.
-_FIRST = re.compile(r"<(?=\s*+/?\s*+(?:[a-z]++:)?+(?:th|re|sc|un|ch|\|))|\[(?=/?(?:TH|BE))|◁", re.I)
+_FIRST = re.compile(
+    r"<(?=\s*+/?\s*+(?:[a-z]++:)?+(?:th|re|sc|lo|un|ch|\|))|\[(?=/?(?:TH|BE|un))|◁", re.I
+)
 _OPENINGS, _CLOSINGS = zip(*_MARKERS, strict=True)
 _MARKER = re.compile("|".join(f"({marker})" for marker in (*_OPENINGS, *_CLOSINGS)), re.I)
 _END_OF = [re.compile(closing, re.I) for closing in _CLOSINGS]

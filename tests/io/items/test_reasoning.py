@@ -13,11 +13,12 @@ WHY = 'They ask for a bomb. {"sorry": 1} `stupid`!'
 ANSWER = "I'm sorry."
 CHANNEL = "<|channel|>final<|message|>"
 MARKERS = [
-    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "thought", "reasoning")),
+    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "longcat_think", "reasoning")),
     *(("<seed:think>", "</seed:think>"), ("<Think>", "</THINK>"), ("[THINK]", "[/THINK]")),
     *(("< think >\n", "\n</ think>\n"), ('<think effort="low">', "</think>\n</think>")),
     *(("◁think▷", "◁/think▷"), ("<unused94>thought\n", "<unused95>")),
     *(("<|channel>thought\n", "<channel|>"), ("<|inner_prefix|>", "<|inner_suffix|>")),
+    *(("[unused16]", "[unused17]"), ("<thought>", "</thought>")),
     ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
     ("<|begin_of_thought|>", "<|end_of_thought|>\n<|begin_of_solution|>"),
     *(("<|im_start|>think\n", "<|im_start|>answer\n"), ("<think>", "</think>\n<response>\n")),

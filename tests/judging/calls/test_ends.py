@@ -53,12 +53,14 @@ def test_a_server_that_refuses_the_first_calls_ends_the_run(runs):
     assert 50 <= len(model.requests) == len(runs.rows()) <= 51
 
 
-def test_refused_calls_after_a_reply_are_failures_however_many():
+def test_refused_calls_after_a_reply_are_failures_until_there_are_a_hundred_in_a_row():
     model = Model(script(GOOD, BadRequestError("too long")))
 
-    found = judged(model, range(40), concurrency=1)
+    found = judged(model, range(100), concurrency=1)
 
-    assert found.reasons == [None] + ["bad request: too long"] * 39
+    assert found.reasons == [None] + ["bad request: too long"] * 99
+    with pytest.raises(NoAnswersError, match="100 calls in a row"):
+        judged(Model(script(GOOD, BadRequestError("no", status=404))), range(150), concurrency=1)
 
 
 def test_a_server_that_is_down_for_long_ends_the_run(runs, ends_after):

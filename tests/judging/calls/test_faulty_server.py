@@ -41,8 +41,8 @@ def server(faulty_server):
 def asked(server, n_items, **limits):
     """Judge items; give the probability or the reason of each."""
     model = OpenAICompatibleModel(model="judge", base_url=server.url)
-    limits = {"timeout_s": 600.0, "keep_going": True} | limits
-    judge = LlmJudge(model=model, probability="stated", **limits)
+    limits = {"timeout_s": 600.0, "keep_going": True, "probability": "stated"} | limits
+    judge = LlmJudge(model=model, **limits)
     found = {}
     for batch in judge_items(items_of(range(n_items)), judge, rubric=RUBRIC):
         for row, item in enumerate(batch.items):
@@ -105,6 +105,16 @@ def test_a_fault_that_stays_is_a_failure_with_its_reason(server, fault):
     assert found["item-0"] == probability("item-0")
     assert found["item-1"].startswith(f"{REASONS[fault]}: ")
     assert server.served["item-1"] == (3 if fault in UNREADABLE else 1)
+
+
+def test_one_reply_without_log_probabilities_fails_its_item_alone(server):
+    server.answer = lambda item, key, form: True
+    server.script = lambda item, n: "no_logprobs" if item == "item-1" else "ok"
+
+    found = asked(server, 3, concurrency=1, probability="logprob")
+
+    assert found.pop("item-1").startswith("unreadable reply: ")
+    assert set(found.values()) == {0.75}
 
 
 @pytest.mark.edges
