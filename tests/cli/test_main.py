@@ -519,3 +519,12 @@ def test_an_interruption_while_the_program_is_loaded_is_told_in_a_line():
     )
 
     assert (done.returncode, done.stderr) == (130, "voirdire: interrupted\n")
+
+
+def test_a_command_collects_garbage_seldom(call, monkeypatch):
+    thresholds = []
+    monkeypatch.setattr("gc.set_threshold", lambda *numbers: thresholds.append(numbers))
+
+    call("--version")
+
+    assert thresholds == [(20_000, 10, 10)]

@@ -68,11 +68,11 @@ def expected_frame(path, judge, rubric, **settings):
 def test_a_record_says_what_keywords_say_and_a_keyword_counts_before_it(run, write_items):
     path, record = write_items(3), JudgingSettings(layout="wide", threshold=0.9)
 
-    by_record = pl.read_parquet(run(path, "record.parquet", settings=record).output)
-    by_keywords = pl.read_parquet(
-        run(path, "keywords.parquet", layout="wide", threshold=0.9).output
-    )
-    by_both = pl.read_parquet(run(path, "both.parquet", settings=record, layout="long").output)
+    def read(**settings):
+        return pl.read_parquet(run(path, **settings).output)
+
+    by_record, by_keywords = read(settings=record), read(layout="wide", threshold=0.9)
+    by_both = read(settings=record, layout="long")
 
     assert by_record.equals(by_keywords)
     assert "question" in by_both.columns
@@ -96,21 +96,10 @@ def test_the_three_formats_hold_the_same(run, write_items, judge, rubric, layout
     outputs = [run(path, f"out.{end}", layout=layout).output for end in ("parquet", "jsonl", "csv")]
 
     expected = expected_frame(path, judge, rubric, layout=layout)
-    whole = pl.read_parquet(outputs[0])
-    lines = pl.read_ndjson(outputs[1], schema=expected.schema)
-    cells = pl.read_csv(outputs[2], schema=expected.schema)
-    assert whole.equals(expected)
-    assert lines.equals(expected)
-    assert cells.equals(expected)
-
-
-def test_csv_has_one_header_and_jsonl_none(run, write_items, rubric):
-    run(write_items(120), "out.csv", layout="wide")
-    (header, *rows) = Path(run(write_items(120), "out.csv").output).read_text().splitlines()
-
-    columns = "item,judge,question,label,probability,source,threshold,behavior,failure,fingerprint"
-    assert header == columns
-    assert header not in rows
+    assert pl.read_parquet(outputs[0]).equals(expected)
+    assert pl.read_ndjson(outputs[1], schema=expected.schema).equals(expected)
+    assert pl.read_csv(outputs[2], schema=expected.schema).equals(expected)
+    assert Path(outputs[2]).read_text().startswith(",".join(expected.columns) + "\n")
 
 
 def test_the_summary_adds_up(run, write_items, judge, rubric):
@@ -200,24 +189,18 @@ def test_rows_that_are_no_items_are_listed_beside_the_verdicts(run, write_items,
     with path.open("a") as file:
         file.write('{"id": "x"}\nnot json\n{"id": "y", "response": "0 0", "behavior": "sing"}\n')
 
+    (tmp_path / "out.parquet").touch(mode=0o640)  # an empty file may be replaced
     summary = run(path)
 
     listed = (tmp_path / "out.parquet.dropped.jsonl").read_text().splitlines()
     assert summary.dropped_output == str(tmp_path / "out.parquet.dropped.jsonl")
     assert (summary.n_items, summary.n_dropped, len(listed)) == (3, 3, 3)
     assert [json.loads(line)["line"] for line in listed[:2]] == [4, 5]
-    assert json.loads(listed[2])["reason"] == "unknown behavior: must be one of refuse, chat"
-    assert json.loads(listed[2])["item"] == "y"
-    assert json.loads(listed[2])["value"] == "sing"
-
-
-def test_a_run_without_such_rows_leaves_no_old_list(run, write_items, tmp_path):
-    path = write_items(3)
-    path.write_text(path.read_text() + "not json\n")
-    run(path)
-
+    last = json.loads(listed[2])
+    assert last["reason"] == "unknown behavior: must be one of refuse, chat"
+    assert (last["item"], last["value"]) == ("y", "sing")
+    assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
     run(write_items(3))
-
     assert not (tmp_path / "out.parquet.dropped.jsonl").exists()
 
 
@@ -368,12 +351,6 @@ def test_each_kind_of_verdict_file_may_be_replaced(run, write_items, end, layout
     assert table.height == 20
 
 
-def test_an_empty_file_may_be_replaced(run, write_items, tmp_path):
-    (tmp_path / "out.csv").touch()
-
-    assert run(write_items(3), "out.csv").n_items == 3
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -443,15 +420,6 @@ def test_a_link_is_followed_and_stays(run, write_items, tmp_path):
 
     assert link.is_symlink()
     assert (tmp_path / "real" / "verdicts.csv").read_text().startswith("item,judge,")
-
-
-def test_the_mode_of_a_replaced_file_is_kept(run, write_items, tmp_path):
-    run(write_items(3))
-    (tmp_path / "out.parquet").chmod(0o640)
-
-    run(write_items(3))
-
-    assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
 
 
 # What does not fit together -------------------------------------------------------------------

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from voirdire.judging import file_run, judge_file
+from voirdire.judging import judge_file, run
 from voirdire.rubrics import load_rubric
 
 calls = []
@@ -44,7 +44,7 @@ class Slow:
 
 
 if __name__ == "__main__":
-    file_run.CALL_ITEMS = file_run._PART_ITEMS = 50
+    run.BATCH_ITEMS = 50
     source, output, rubric, workers, _ = sys.argv[1:]
     judge_file(source, output, rubric=load_rubric(rubric), judge=Slow(), workers=int(workers))
 """

@@ -19,16 +19,6 @@ def test_items_without_a_prompt_are_counted_in_memory():
     assert note.startswith("2 of 3 items have no prompt and were judged without it")
 
 
-def test_and_in_a_file_whether_parts_are_used_again_or_not(tmp_path):
-    source = tmp_path / "items.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-
-    summary = judge_file(source, tmp_path / "out.parquet")
-
-    [note, *_] = summary.notes
-    assert note.startswith("2 of 3 items have no prompt and were judged without it")
-
-
 def test_with_prompts_there_is_nothing_to_say(tmp_path):
     source = tmp_path / "items.jsonl"
     source.write_text(json.dumps(ROWS[0]) + "\n")

@@ -51,7 +51,7 @@ def written(verdicts, tmp_path, layout, suffix):
     return path
 
 
-def check_said(found, *, failure="no probability"):
+def check_said(found, *, failure="the judge gave no probability"):
     assert found.items == ("a", "b", "c")
     assert found.questions == ("sorry", "rude")
     assert np.array_equal(found.probabilities, np.array(list(SAID.values())), equal_nan=True)
@@ -69,7 +69,7 @@ def test_every_file_of_verdicts_says_the_same(verdicts, tmp_path, layout, suffix
 
     found = read_verdicts(path, rubric=RUBRIC)
 
-    check_said(found, failure="no probability" if layout == "long" else "no verdict")
+    check_said(found, failure="the judge gave no probability" if layout == "long" else "no verdict")
     assert found.fingerprint == verdicts.fingerprint
 
 

@@ -72,7 +72,7 @@ class BaseFunction:
 
     def close(self) -> None:
         """End the thread when it is idle; the next call starts another."""
-        self._loop.stop_after(_do_nothing)
+        self._loop.stop_after()
 
     async def _call(self, given: dict[str, Any]) -> Iterable[Any]:
         try:

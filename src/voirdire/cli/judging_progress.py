@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-    from voirdire.judging import CallProgress, JudgingProgress
+    from voirdire.judging import CallCounts, JudgingProgress
     from voirdire.rewards import SynthesisProgress
 
 __all__ = [
@@ -76,7 +76,7 @@ def open_progress_lines() -> Iterator[ProgressLines | None]:
 def watch_run(
     doing: str,
     describe: Callable[[S, float], tuple[str, float, float | None]],
-    calls: Callable[[S], CallProgress | SynthesisProgress | None] = lambda _: None,
+    calls: Callable[[S], CallCounts | SynthesisProgress | None] = lambda _: None,
 ) -> Iterator[Callable[[S], None]]:
     """Give what a run tells its state to.
 
@@ -153,7 +153,7 @@ class StopNotice:
         self._is_said = False
         self._checks: set[str] = set()
 
-    def note(self, calls: CallProgress | SynthesisProgress | None, *, name: str = "") -> None:
+    def note(self, calls: CallCounts | SynthesisProgress | None, *, name: str = "") -> None:
         """Look at the calls of one of the judges; the first that ends speaks for all."""
         if calls is None:
             return
@@ -164,7 +164,7 @@ class StopNotice:
                 sys.stderr.write(f"{check}\n")
                 sys.stderr.flush()
             self._in_flight[name] = calls.n_in_flight
-            if not calls.stopping or self._is_said:
+            if not (calls.is_stopped and calls.n_in_flight) or self._is_said:
                 return
             self._is_said = True
             n = sum(self._in_flight.values())

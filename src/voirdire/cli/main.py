@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -20,6 +21,8 @@ app = make_app(COMMANDS)
 
 def run() -> None:
     """Run the command line: exit 0 done, 1 our error in one line, 2 usage, 3 a gate not passed."""
+    # calls and verdicts are freed without the collector, which takes a tenth of a run's time else
+    gc.set_threshold(20_000, 10, 10)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek letters is no error
             stream.reconfigure(errors="replace")

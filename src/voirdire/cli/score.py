@@ -41,7 +41,7 @@ from voirdire.judging import ModelSettings
 from voirdire.rewards.settings import ScoringSettings
 
 if TYPE_CHECKING:
-    from voirdire.judging import CallProgress
+    from voirdire.judging import CallCounts
     from voirdire.rewards.file_scoring import ScoringProgress
 
 __all__ = ["score_command"]
@@ -123,5 +123,5 @@ def score_command(
         raise SystemExit(1)
 
 
-def _calls_of(state: ScoringProgress) -> CallProgress | None:
+def _calls_of(state: ScoringProgress) -> CallCounts | None:
     return None if state.judging is None else state.judging.calls

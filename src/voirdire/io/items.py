@@ -235,7 +235,7 @@ def read_items(source: Source, *, reading: ItemReading | None = None, **settings
     >>> table.items[0].response, table.items[0].metadata
     ('Use kill.', {'type': 'homonyms'})
     """
-    return _join_batches(stream_items(source, reading=reading, **settings))
+    return join_batches(stream_items(source, reading=reading, **settings))
 
 
 def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
@@ -323,10 +323,10 @@ def items_from_frame(
     reader = ItemReader(reading, source="items", stem="items", is_tabular=True)
     table = open_frame(frame, "items")
     reader.check_header(table.columns)
-    return _join_batches(reader.batches(table_rows(table), batch_size=1_024))
+    return join_batches(reader.batches(table_rows(table), batch_size=1_024))
 
 
-def _join_batches(batches: Iterator[ItemBatch]) -> ItemTable:
+def join_batches(batches: Iterator[ItemBatch]) -> ItemTable:
     items: list[Item] = []
     dropped: list[Dropped] = []
     for batch in batches:

@@ -5,6 +5,7 @@ from voirdire.judging.calibration import JudgeCalibration as JudgeCalibration
 from voirdire.judging.calibration import QuestionCalibration as QuestionCalibration
 from voirdire.judging.calibration import load_calibration as load_calibration
 from voirdire.judging.call_plan import show_prompt as show_prompt
+from voirdire.judging.caller import CallCounts as CallCounts
 from voirdire.judging.cascade import CascadeJudge as CascadeJudge
 from voirdire.judging.distilling import Distilled as Distilled
 from voirdire.judging.distilling import distill_files as distill_files
@@ -35,7 +36,6 @@ from voirdire.judging.replies import list_replies as list_replies
 from voirdire.judging.settings import DistillSettings as DistillSettings
 from voirdire.judging.settings import JudgingSettings as JudgingSettings
 from voirdire.judging.settings import LiveSettings as LiveSettings
-from voirdire.judging.summary import CallProgress as CallProgress
 from voirdire.judging.summary import ClassSummary as ClassSummary
 from voirdire.judging.summary import JudgingProgress as JudgingProgress
 from voirdire.judging.summary import JudgingSummary as JudgingSummary

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from contextlib import AbstractContextManager, aclosing
-from dataclasses import dataclass, fields, replace
-from itertools import islice
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -16,25 +14,24 @@ from voirdire._validation import check_count, check_names
 from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.binding import check_behavior, needs_engine, note_distrust, plan_judging
-from voirdire.judging.items import CALL_ITEMS, SeenItems, read_items_in_memory
+from voirdire.judging.engine import make_engine
+from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.model_settings import ModelSettings
 from voirdire.judging.outputs import open_replies
-from voirdire.judging.run import judge_batches, judge_batches_async
+from voirdire.judging.run import ask_in_order, count_calls, judge_batches, split_into_batches
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.summary import JudgingProgress, RunRecord
-from voirdire.judging.tables import judge_at_once
-from voirdire.records.replies import LOW_MASS, describe_missing_mass
 from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
-    from voirdire.judging.summary import CallProgress
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
@@ -119,10 +116,10 @@ def judge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    given = _plan_items(items, judge, rubric, settings, threshold, judged, behavior)
+    plan = _plan(judge, rubric, settings, threshold=threshold, judged=judged)
+    listed, dropped = _read(items, plan, behavior)
     replies = StoredReplies(store, retry_failures)
-    found = judge_by_plan(given.items, given.plan, replies=replies, progress=progress)
-    return given.complete(found)
+    return _complete(judge_by_plan(listed, plan, replies=replies, progress=progress), dropped)
 
 
 async def ajudge(
@@ -172,57 +169,38 @@ async def ajudge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    given = _plan_items(items, judge, rubric, settings, threshold, judged, behavior)
+    plan = _plan(judge, rubric, settings, threshold=threshold, judged=judged)
+    listed, dropped = _read(items, plan, behavior)
     replies = StoredReplies(store, retry_failures)
-    found = await ajudge_by_plan(given.items, given.plan, replies=replies, progress=progress)
-    return given.complete(found)
+    verdicts = await ajudge_by_plan(listed, plan, replies=replies, progress=progress)
+    return _complete(verdicts, dropped)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PlannedItems:
-    """Items in memory, and the plan to judge them by."""
-
-    items: Sequence[Item]
-    dropped: tuple[Dropped, ...]
-    plan: JudgingPlan
-
-    def complete(self, found: Verdicts) -> Verdicts:
-        """Add the dropped rows and the notes to the verdicts."""
-        if found.questions and np.isnan(found.probabilities).all():
-            why = next(iter(found.missing.values()), "")
-            msg = f"none of {len(found.items)} items got an answer: {why}"
-            warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
-        seen = SeenItems(self.plan)
-        for item in self.items:
-            seen.add(item)
-        notes = [*self.plan.notes, *seen.notes(), *note_distrust(self.plan.judge)]
-        if found.calls is not None and found.details is not None:
-            n_low = int((found.details.missing_mass > LOW_MASS).sum())
-            notes += describe_missing_mass(found.calls.missing_mass, n_low=n_low)
-        return replace(found, dropped=self.dropped, notes=tuple(notes))
-
-
-def _plan_items(
-    items: Any,
-    judge: Any,
-    rubric: Rubric | str | Path,
-    settings: Mapping[str, Any],
-    threshold: Threshold | None,
-    judged: Judged,
-    behavior: str | None,
-) -> _PlannedItems:
+def _plan(judge: Any, rubric: Any, settings: dict[str, Any], **plain: Any) -> JudgingPlan:
     known = {*(ajudge.__kwdefaults__ or ()), *(row.name for row in fields(ModelSettings))}
     check_names(settings, sorted(known), of="judge")
-    plan = plan_judging(
-        judge, rubric, threshold=threshold, judged=judged, whole=False, settings=settings
-    )
+    return plan_judging(judge, rubric, whole=False, settings=settings, **plain)
+
+
+def _read(
+    items: Any, plan: JudgingPlan, behavior: str | None
+) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     check_behavior(behavior, plan.rubric)
-    found, dropped = read_items_in_memory(items, plan.reading(ItemLayout(behavior=behavior)))
-    if not found:
+    listed, dropped = read_items_in_memory(items, plan.reading(ItemLayout(behavior=behavior)))
+    if not listed:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"
         raise NoDataError(msg)
-    return _PlannedItems(items=found, dropped=tuple(dropped), plan=plan)
+    return listed, dropped
+
+
+def _complete(verdicts: Verdicts, dropped: tuple[Dropped, ...]) -> Verdicts:
+    """Add the dropped rows; warn where there is no answer at all."""
+    if verdicts.questions and np.isnan(verdicts.probabilities).all():
+        why = next(iter(verdicts.missing.values()), "")
+        msg = f"none of {len(verdicts.items)} items got an answer: {why}"
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
+    return replace(verdicts, dropped=dropped)
 
 
 def judge_items(
@@ -254,7 +232,8 @@ def judge_items(
     behavior : str, optional
         The behavior of items that have none.
     batch_size : int, optional
-        Items per batch, at least 1. Memory is O(`batch_size`).
+        Items per batch, at least 1; a batch of long items ends earlier. Memory is
+        O(`batch_size`).
 
     Yields
     ------
@@ -279,16 +258,9 @@ def judge_items(
     size = check_count("batch_size", batch_size, minimum=1)
     pending = iter(items)
     if behavior is not None:
-        pending = (_of_behavior(item, behavior) for item in pending)
-    if needs_engine(plan.judge):
-        yield from judge_batches(pending, plan)
-        return
-    while batch := list(islice(pending, size)):
-        yield judge_at_once(batch, plan)
-
-
-def _of_behavior(item: Item, behavior: str) -> Item:
-    return msgspec.structs.replace(item, behavior=behavior) if item.behavior is None else item
+        change = msgspec.structs.replace
+        pending = (change(x, behavior=behavior) if x.behavior is None else x for x in pending)
+    yield from judge_batches(pending, plan, RunRecord(plan), batch_size=size)
 
 
 def judge_by_plan(
@@ -300,18 +272,10 @@ def judge_by_plan(
     stopping: threading.Event | None = None,
 ) -> Verdicts:
     """Judge items in memory, at least one."""
-    if not needs_engine(plan.judge):
-        pieces = []
-        for start in range(0, len(items), CALL_ITEMS):
-            pieces.append(judge_at_once(items[start : start + CALL_ITEMS], plan))
-            if progress is not None:
-                n_done = min(start + CALL_ITEMS, len(items))
-                progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
-        return Verdicts.concatenate(pieces)
-    record = _record(plan, progress)
+    record = RunRecord(plan, progress)
     with _open(replies, plan) as opened:
-        pieces = list(judge_batches(items, plan, replies=opened, stopping=stopping, record=record))
-    return replace(Verdicts.concatenate(pieces), calls=record.summary())
+        batches = list(judge_batches(items, plan, record, replies=opened, stopping=stopping))
+    return _join(batches, plan, record)
 
 
 async def ajudge_by_plan(
@@ -321,25 +285,34 @@ async def ajudge_by_plan(
     replies: StoredReplies = DEFAULT_REPLIES,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> Verdicts:
-    """Judge items in memory, at least one, in the running event loop."""
+    """Judge items in memory, at least one, in the running event loop.
+
+    When it is cancelled, the calls in flight finish first, so that paid replies are stored.
+    """
     if not needs_engine(plan.judge):
         return await asyncio.to_thread(judge_by_plan, items, plan, progress=progress)
-    record = _record(plan, progress)
+    record = RunRecord(plan, progress)
+    batches = []
     with _open(replies, plan) as opened:
-        batches = judge_batches_async(items, plan, replies=opened, record=record)
-        async with aclosing(batches):  # type: ignore[type-var]  # a generator
-            pieces = [batch async for batch in batches]
-    return replace(Verdicts.concatenate(pieces), calls=record.summary())
+        engine = make_engine(plan, opened)
+        answered = ask_in_order(split_into_batches(items), engine, plan, record)
+        try:
+            await engine.start()
+            async for verdicts in answered:
+                batches.append(verdicts)
+                record.report(count_calls(engine))
+        finally:
+            engine.stop()
+            await answered.aclose()
+            await asyncio.shield(engine.close())
+            record.report(count_calls(engine))
+    return _join(batches, plan, record)
 
 
-def _record(plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | None) -> RunRecord:
-    def tell(calls: CallProgress) -> None:
-        if progress is not None:
-            n_items, n_reused = record.n_items, record.n_reused
-            progress(JudgingProgress(n_items=n_items, n_reused=n_reused, n_dropped=0, calls=calls))
-
-    record = RunRecord(plan, tell)
-    return record
+def _join(batches: Sequence[Verdicts], plan: JudgingPlan, record: RunRecord) -> Verdicts:
+    calls = record.summarize_calls()
+    notes = (*record.notes(), *note_distrust(plan.judge), *(calls.steps_down if calls else ()))
+    return replace(Verdicts.concatenate(batches), calls=calls, notes=notes)
 
 
 def _open(replies: StoredReplies, plan: JudgingPlan) -> AbstractContextManager[StoredReplies]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import sys
 import threading
 from concurrent.futures import TimeoutError as NotYetError
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from concurrent.futures import Future
-__all__ = ["BackgroundLoop", "collect_garbage_less_often", "fork_lock", "wait_for_result"]
+
+__all__ = ["BackgroundLoop", "fork_lock", "wait_for_result"]
 
 T = TypeVar("T")
 _TICK_S = 0.25
@@ -45,7 +44,7 @@ class BackgroundLoop:
     held: object = None
 
     def __init__(self) -> None:
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending: Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -56,7 +55,7 @@ class BackgroundLoop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.is_out_of_reach and (thread := self.stop_after(_do_nothing)) is not None:
+        if not self.is_out_of_reach and (thread := self.stop_after()) is not None:
             thread.join()
 
     @property
@@ -72,7 +71,9 @@ class BackgroundLoop:
             return True
         return not thread.is_alive() or sys.is_finalizing()
 
-    def stop_after(self, close: Callable[[], Coroutine[Any, Any, None]]) -> threading.Thread | None:
+    def stop_after(
+        self, close: Callable[[], Coroutine[Any, Any, None]] | None = None
+    ) -> threading.Thread | None:
         """Run `close` in the loop, then stop the loop; return its thread.
 
         This waits for nothing and takes no lock: the garbage collector may call it at any moment.
@@ -82,13 +83,10 @@ class BackgroundLoop:
             return None
         self._thread = None  # the next call starts another loop
 
-        def begin() -> None:  # an unreferenced task may be collected before it ends
-            self._ending.add(task := loop.create_task(end()))
-            task.add_done_callback(self._ending.discard)
-
         async def end() -> None:
             try:
-                await close()
+                if close is not None:
+                    await close()
                 if others := asyncio.all_tasks() - {asyncio.current_task()}:
                     _, late = await asyncio.wait(others, timeout=_GRACE_S)
                     for task in late:
@@ -96,7 +94,8 @@ class BackgroundLoop:
             finally:
                 loop.stop()
 
-        loop.call_soon_threadsafe(begin)
+        # kept, since an unreferenced task may be collected before it ends
+        self._ending = asyncio.run_coroutine_threadsafe(end(), loop)
         return thread
 
     def run(
@@ -142,10 +141,6 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     del _running[loop]
 
 
-async def _do_nothing() -> None:
-    """Do nothing; used to stop a loop at once."""
-
-
 async def wait_for_result(future: Future[T], *, timeout_s: float) -> T:
     """Wait for a future of a background loop; cancel it after `timeout_s` (`TimeoutError`)."""
     waiting = asyncio.wrap_future(future)
@@ -156,34 +151,3 @@ async def wait_for_result(future: Future[T], *, timeout_s: float) -> T:
     finally:
         waiting.cancel()  # its callback would use a loop that may have ended by then
     return future.result(timeout=0)
-
-
-_GC_THRESHOLD = 20_000
-"""New objects between two collections; Python's default of 700 costs a tenth of a run's time."""
-
-_lock = threading.Lock()
-_n_running = 0
-_before = (0, 0, 0)
-
-
-@contextmanager
-def collect_garbage_less_often() -> Iterator[None]:
-    """Collect reference cycles less often, in the whole process; restore the setting afterwards.
-
-    Calls and verdicts have no cycles and are freed at once. A process that already collects less
-    often, or not at all, keeps its setting.
-    """
-    global _n_running, _before  # noqa: PLW0603  # there is one collector per process
-    with _lock:
-        if not _n_running:
-            _before = gc.get_threshold()
-            if 0 < _before[0] < _GC_THRESHOLD:
-                gc.set_threshold(_GC_THRESHOLD, *_before[1:])
-        _n_running += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _n_running -= 1
-            if not _n_running and gc.get_threshold()[0] == _GC_THRESHOLD:
-                gc.set_threshold(*_before)

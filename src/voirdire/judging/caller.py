@@ -7,6 +7,7 @@ import logging
 import random
 from dataclasses import dataclass, field, fields
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -76,7 +77,7 @@ class OutOfOrderError(Exception):
     """A live judge makes no calls now; the message is the reason of the failures."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CallCounts:
     """Counts of the calls of a run.
 
@@ -104,6 +105,8 @@ class CallCounts:
         What the server refused or said of itself, and how it is asked instead.
     check : str
         What the first reply showed of the server; empty before it.
+    n_answered : int
+        Items that are answered, those in unfinished batches included.
     """
 
     n_calls: int = 0
@@ -119,6 +122,7 @@ class CallCounts:
     is_stopped: bool = False
     adaptations: tuple[str, ...] = ()
     check: str = ""
+    n_answered: int = 0
 
     def __add__(self, other: CallCounts) -> CallCounts:
         """Add the counts of another judge."""
@@ -206,7 +210,7 @@ class Caller:
         self._breaker = CircuitBreaker(1.0 if live is None else live.rest_s)
         self._is_trying = self._was_reached = self._has_answer = False
         self._gives_samples = isinstance(self._model, SamplingChatModel)
-        self._counts = CallCounts()
+        self._counts = SimpleNamespace(**vars(CallCounts()))
         self._watch = ServerWatch()
         self._n_trips = self._n_unreached = self._n_nothing = self._n_in_a_row = 0
         self._n_account_errors = 0

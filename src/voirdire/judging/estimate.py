@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import compress
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
@@ -14,20 +16,19 @@ from voirdire.judging.binding import (
     check_behavior,
     is_cascade,
     is_jury,
-    needs_engine,
     plan_judging,
 )
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.calls import read_stored
-from voirdire.judging.items import CALL_CHARACTERS, ItemSource, split_into_batches
+from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import SetAside, open_replies
-from voirdire.judging.run import BATCH_ITEMS
+from voirdire.judging.run import split_into_batches
 from voirdire.judging.server_watch import estimate_tokens
 from voirdire.judging.settings import JudgingSettings
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from voirdire.judging.binding import BoundJudge, JudgingPlan
@@ -41,10 +42,6 @@ __all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
 
 _SAMPLE = 200
 """Calls whose tokens are estimated, for the mean of all."""
-
-_IMAGE_TOKENS = 1_000  # about, of an image of a page
-_ANSWER_TOKENS, _TEXT_TOKENS = 3, 80
-"""Tokens of a plain answer, and of a text, beside the id of its question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,103 +122,82 @@ def estimate_run(
     told = change_fields(settings or JudgingSettings(), fields)
     plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged)
     check_behavior(told.behavior, plan.rubric)
-    items = ItemSource(source=source, layout=told)
-    set_aside = SetAside(None)
-
-    def read() -> Iterator[Item]:
-        nonlocal set_aside
-        set_aside = SetAside(None)
-        return items.stream(plan, set_aside)
-
+    items, set_aside = ItemSource(source=source, layout=told), SetAside()
     with open_replies(told.replies, output=output, makes=False) as replies:
-        found = estimate_calls(read, plan, replies)
-    if not found.n_items:
+        estimate = estimate_calls(items.stream(plan, set_aside), plan, replies)
+    if not estimate.n_items:
         items.refuse_empty(set_aside)
-    return replace(found, n_dropped=set_aside.count)
+    return replace(estimate, n_dropped=set_aside.count)
 
 
-def estimate_calls(
-    read: Callable[[], Iterable[Item]], plan: JudgingPlan, replies: StoredReplies
-) -> RunEstimate:
-    """Estimate the calls and the cost of judging items; a jury reads them once per judge."""
-    if is_jury(plan.judge):
-        members = [row for row in plan.judge.members if needs_engine(row.judge)]
-        each = [estimate_calls(read, row, replies) for row in members]
-        if each:
-            costs = [row.cost for row in each]
-            names = ("n_calls", "n_stored", "prompt_tokens", "completion_tokens")
-            return RunEstimate(
-                judge=plan.judge.name,
-                n_items=max(row.n_items for row in each),
-                n_dropped=0,
-                cost=None if None in costs else sum(cost or 0.0 for cost in costs),
-                **{name: sum(getattr(row, name) for row in each) for name in names},
-            )
-    if not asks_a_model(plan.judge):
-        msg = (
-            f"`judge` must be a language model, got {plan.judge.name!r}: other judges make no "
-            "calls."
-        )
-        raise InputError(msg)
-    return _estimate_model(read(), plan.judge, replies)
-
-
-def _estimate_model(
-    items: Iterable[Item], bound: BoundJudge, replies: StoredReplies
-) -> RunEstimate:
-    """Count the calls that are not stored; the first of them stand for the tokens of all."""
-    price = bound.judge.known_price
-    store, judge_id = replies.opened, None
-    if store is not None:
-        ids = {row.fingerprint: row.id for row in store.judges()}
-        judge_id = ids.get(bound.reply_fingerprint)
-    n_items = n_kept = n_calls = n_stored = 0
-    sample: list[Usage] = []
-    for batch in split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS):
+def estimate_calls(items: Iterable[Item], plan: JudgingPlan, replies: StoredReplies) -> RunEstimate:
+    """Estimate the calls and the cost of judging items, of all judges of a jury together."""
+    judges = [row.judge for row in plan.judge.members] if is_jury(plan.judge) else [plan.judge]
+    models = [judge for judge in judges if asks_a_model(judge)]
+    if not models:
+        msg = f"`judge` must be a language model, got {plan.judge.name!r}: other judges make no"
+        raise InputError(f"{msg} calls.")
+    n_items = n_stored = 0
+    n_calls = [0] * len(models)
+    samples: list[list[tuple[int, int]]] = [[] for _ in models]
+    for batch in split_into_batches(items):
         n_items += len(batch)
-        asked = batch
-        if is_cascade(bound):
-            goes_on = bound.goes_on(ask_in_process(batch, bound.first)).tolist()
-            asked = [item for item, is_on in zip(batch, goes_on, strict=True) if is_on]
-        n_kept += len(batch) - len(asked)
-        keys = [hash_item(item) for item in asked]
-        stored: Mapping[bytes, Mapping[str, Sequence[bytes]]] = {}
-        if store is not None and judge_id is not None:
-            stored = store.get(judge_id, keys)
-        for item, key in zip(asked, keys, strict=True):
-            for spec in bound.calls.specs:
-                blobs = stored.get(key, {}).get(spec.name, ())
-                outcome, _ = read_stored(
-                    spec.call(item, key=key), blobs, max_attempts=bound.judge.max_attempts
-                )
-                if outcome is None or (outcome.failure and replies.retry_failures):
-                    n_calls += 1
-                    if len(sample) < _SAMPLE:
-                        sample.append(_estimate_usage(spec, item))
-                else:
-                    n_stored += 1
-    share = n_calls / max(len(sample), 1)
-    cost = None if price is None else share * math.fsum(price.cost(usage) for usage in sample)
+        for place, model in enumerate(models):
+            for item, spec, is_stored in _list_calls(batch, model, replies):
+                n_stored += is_stored
+                n_calls[place] += not is_stored
+                if not is_stored and len(samples[place]) < _SAMPLE:
+                    samples[place].append(_estimate_tokens(item, spec))
+    usages = [
+        Usage(*(round(n * fmean(tokens)) for tokens in zip(*(sample or [(0, 0)]), strict=True)))
+        for n, sample in zip(n_calls, samples, strict=True)
+    ]
+    prices = [model.judge.known_price for model in models]
+    costs = [
+        None if price is None else price.cost(usage)
+        for price, usage in zip(prices, usages, strict=True)
+    ]
+    n_asked = (sum(n_calls) + n_stored) // len(models[0].calls.specs)
     return RunEstimate(
-        judge=bound.name,
+        judge=plan.judge.name,
         n_items=n_items,
         n_dropped=0,
-        n_calls=n_calls,
+        n_calls=sum(n_calls),
         n_stored=n_stored,
-        prompt_tokens=round(share * sum(usage.prompt_tokens for usage in sample)),
-        completion_tokens=round(share * sum(usage.completion_tokens for usage in sample)),
-        cost=cost,
-        n_kept=n_kept if is_cascade(bound) else None,
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        cost=None if None in costs else math.fsum(filter(None, costs)),
+        n_kept=n_items - n_asked if is_cascade(plan.judge) else None,
     )
 
 
-def _estimate_usage(spec: CallSpec, item: Item) -> Usage:
-    """Estimate the tokens of a call with a plain answer."""
+def _list_calls(
+    items: Sequence[Item], bound: BoundJudge, replies: StoredReplies
+) -> Iterator[tuple[Item, CallSpec, bool]]:
+    """List the calls about items, and whether a stored reply or failure answers each."""
+    if is_cascade(bound):
+        goes_on = bound.goes_on(ask_in_process(items, bound.first)).tolist()
+        items = list(compress(items, goes_on))
+    keys = [hash_item(item) for item in items]
+    stored: Mapping[bytes, Mapping[str, Sequence[bytes]]] = {}
+    if (store := replies.opened) is not None:
+        ids = {row.fingerprint: row.id for row in store.judges()}
+        if bound.reply_fingerprint in ids:
+            stored = store.get(ids[bound.reply_fingerprint], keys)
+    for item, key in zip(items, keys, strict=True):
+        for spec in bound.calls.specs:
+            blobs, most = stored.get(key, {}).get(spec.name, ()), bound.judge.max_attempts
+            outcome, _ = read_stored(spec.call(item, key=key), blobs, max_attempts=most)
+            asks_again = outcome is None or (outcome.failure and replies.retry_failures)
+            yield item, spec, not asks_again
+
+
+def _estimate_tokens(item: Item, spec: CallSpec) -> tuple[int, int]:
+    """Estimate the tokens of a request and of its answer."""
     messages = spec.request(item, "json_schema").messages
-    return Usage(
-        sum(estimate_tokens(row.content) + _IMAGE_TOKENS * len(row.images) for row in messages),
-        sum(
-            estimate_tokens(row.id) + (_TEXT_TOKENS if row.kind == "text" else _ANSWER_TOKENS)
-            for row in spec.ask.questions
-        ),
-    )
+    n_images = sum(len(row.images) for row in messages)
+    prompt = sum(estimate_tokens(row.content) for row in messages)
+    answer = 0
+    for row in spec.ask.questions:
+        answer += estimate_tokens(row.id) + (80 if row.kind == "text" else 3)  # plain answers
+    return prompt + 1_000 * n_images, answer  # an image of a page, about

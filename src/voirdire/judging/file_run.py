@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,45 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
-from voirdire.io.verdict_files import encode_part
 from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
-from voirdire.judging.items import CALL_CHARACTERS, CALL_ITEMS, ItemSource, split_into_batches
+from voirdire.judging.items import ItemSource
 from voirdire.judging.judges_file import load_judges
-from voirdire.judging.outputs import (
-    STORE_NAME,
-    PartsWriter,
-    SetAside,
-    check_output,
-    open_replies,
-)
+from voirdire.judging.outputs import STORE_NAME, TableWriter, open_replies
 from voirdire.judging.run import Stopping, judge_batches
 from voirdire.judging.settings import JudgingSettings
-from voirdire.judging.summary import JudgingProgress, JudgingSummary, RunRecord, Tally, summarize
-from voirdire.judging.tables import judge_at_once, name_table_columns
-from voirdire.judging.workers import judge_in_processes
+from voirdire.judging.summary import JudgingProgress, JudgingSummary, RunRecord
+from voirdire.judging.tables import make_verdicts
+from voirdire.records.verdicts import is_verdict_table
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Sequence
 
     from voirdire._types import VerdictLayout
-    from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.model_settings import LlmJudge
     from voirdire.judging.settings import RunSettings
-    from voirdire.judging.summary import CallProgress
-    from voirdire.records import Item, Verdicts
     from voirdire.rubrics import Rubric
 
 __all__ = ["SeveralJudged", "judge_file", "judge_file_with_several", "judge_source"]
-
-_PART_ITEMS = 2_000
-"""Items in a part of the output, which bounds memory."""
-
-_ALONE_ITEMS = 20_000
-"""Items that are judged before worker processes are started, since their start is slow."""
 
 
 def judge_file(
@@ -136,141 +117,34 @@ def judge_source(
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> JudgingSummary:
     """Judge the items of a source, or the first of them, by a plan; see `judge_file`."""
-    columns = name_table_columns(plan, layout)
-    tally = Tally()
-
-    def tell(calls: CallProgress | None = None, *, finishing: bool = False) -> None:
-        if progress is not None:
-            n_items = record.n_items if needs_engine(plan.judge) else tally.n_items
-            progress(
-                JudgingProgress(
-                    n_items=n_items,
-                    n_reused=record.n_reused,
-                    n_dropped=set_aside.count,
-                    finishing=finishing,
-                    calls=calls,
-                )
-            )
-
-    record = RunRecord(plan, tell)
+    columns = make_verdicts([], [], plan).frame(layout).columns  # raises where they clash
     with ExitStack() as stack:
-        target, writer, set_aside, written_as = _open_output(output, items.source, stack)
-        dropped_output = None
-        encode = partial(_encode, layout=layout, written_as=written_as)
-        stream = islice(items.stream(plan, set_aside), limit)
-        judged: Iterator[tuple[bytes, Tally]]
+        ours: dict[str, Any] = {"holds": "verdicts", "is_ours": is_verdict_table}
+        writer = stack.enter_context(TableWriter(output, source=items.source, **ours))
+        record = RunRecord(plan, progress, set_aside=writer.set_aside)
+        replies = settings.replies
         if needs_engine(plan.judge):
-            written = (target, set_aside.target)
-            opening = open_replies(settings.replies, output=target, written=written)
-            replies = stack.enter_context(opening)
-            if replies.opened is not None and target is not None:
-                stack.enter_context(replies.opened.lock(f"{plan.judge.fingerprint} {target}"))
-            asking: dict[str, Any] = {"replies": replies, "stopping": stopping, "record": record}
-            judged = _join_batches(
-                judge_batches(stream, plan, **asking), encode, 1 if writer is None else _PART_ITEMS
-            )
-        else:
-            judged = _judge_in_process(stream, plan, encode=encode, workers=settings.workers)
-        with closing(judged):  # type: ignore[type-var]  # a generator
-            for data, sums in judged:
-                tally.add(sums)
-                if writer is None:
-                    sys.stdout.buffer.write(data)
-                    sys.stdout.buffer.flush()
-                else:
-                    writer.add(data)
-                if not needs_engine(plan.judge):
-                    tell()
-        if not tally.n_items:
-            items.refuse_empty(set_aside)
-        if writer is not None:
+            replies = stack.enter_context(open_replies(replies, output=writer.target))
+            if replies.opened is not None and writer.target is not None:
+                stack.enter_context(
+                    replies.opened.lock(f"{plan.judge.fingerprint} {writer.target}")
+                )
+        stream = islice(items.stream(plan, record.set_aside), limit)
+        asking: dict[str, Any] = {"stopping": stopping, "workers": settings.workers}
+        batches = judge_batches(stream, plan, record, replies=replies, **asking)
+        for verdicts in stack.enter_context(closing(batches)):
+            writer.add(verdicts.frame(layout))
+        if not record.n_items:
+            items.refuse_empty(record.set_aside)
+        if writer.target is not None:
             items.check_unchanged()
-            tell(finishing=True)
-            dropped_output = set_aside.publish()
-            writer.publish(columns)
-    return summarize(
-        tally,
-        plan,
-        output=str(output),
-        layout=layout,
-        notes=items.notes(),
-        n_reused=record.n_reused,
-        n_dropped=set_aside.count,
-        dropped=set_aside.first,
-        dropped_output=None if dropped_output is None else str(dropped_output),
-        calls=record.summary() if needs_engine(plan.judge) else None,
-    )
-
-
-def _open_output(
-    output: str | Path, source: object, stack: ExitStack
-) -> tuple[Path | None, PartsWriter | None, SetAside, VerdictFormat]:
-    """Open the file of verdicts and that of dropped rows; neither for standard output."""
-    if str(output) == "-":
-        return None, None, SetAside(None), "jsonl"
-    target, written_as = check_output(Path(output), source=source)
-    set_aside = stack.enter_context(SetAside(target.with_name(f"{target.name}.dropped.jsonl")))
-    writer = stack.enter_context(PartsWriter(target, written_as))
-    set_aside.open(writer.folder / "dropped.jsonl")
-    return target, writer, set_aside, written_as
-
-
-def _judge_in_process(
-    items: Iterator[Item],
-    plan: JudgingPlan,
-    *,
-    encode: Callable[[Sequence[Verdicts]], bytes],
-    workers: int | str,
-) -> Iterator[tuple[bytes, Tally]]:
-    """Judge batches here, and in worker processes where there are many."""
-    judge = partial(_judge_batch, plan=plan, encode=encode)
-    if workers in (1, "auto"):
-        alone = items if workers == 1 else islice(items, _ALONE_ITEMS)
-        cut = split_into_batches(alone, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
-        yield from map(judge, cut)
-    if workers != 1:
-        cut = split_into_batches(items, most_items=_PART_ITEMS, most_characters=CALL_CHARACTERS)
-        yield from judge_in_processes(judge, cut, workers=workers, name=plan.judge.name)
-
-
-def _judge_batch(
-    items: list[Item], *, plan: JudgingPlan, encode: Callable[[Sequence[Verdicts]], bytes]
-) -> tuple[bytes, Tally]:
-    verdicts = judge_at_once(items, plan)
-    return encode([verdicts]), _count([verdicts])
-
-
-def _join_batches(
-    batches: Iterator[Verdicts], encode: Callable[[Sequence[Verdicts]], bytes], size: int
-) -> Iterator[tuple[bytes, Tally]]:
-    """Join batches until there are so many items."""
-    waiting: list[Verdicts] = []
-    with closing(batches):  # type: ignore[type-var]  # a generator
-        for batch in batches:
-            waiting.append(batch)
-            if sum(len(each.items) for each in waiting) >= size:
-                yield encode(waiting), _count(waiting)
-                waiting = []
-    if waiting:
-        yield encode(waiting), _count(waiting)
-
-
-def _encode(batches: Sequence[Verdicts], *, layout: VerdictLayout, written_as: Any) -> bytes:
-    import polars as pl
-
-    return encode_part(pl.concat([batch.frame(layout) for batch in batches]), written_as)
-
-
-def _count(batches: Sequence[Verdicts]) -> Tally:
-    tally = Tally()
-    for batch in batches:
-        tally.add_batch(batch)
-    return tally
+            record.report(finishing=True)
+        dropped_output = writer.publish(columns)
+    return record.summarize(output=str(output), layout=layout, dropped_output=dropped_output)
 
 
 # Several judges ----------------------------------------------------------------------------------
 
-_LOOK_S = 0.25
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 
 
@@ -342,9 +216,6 @@ def judge_file_with_several(
     if str(source) == "-":
         msg = "`source` must be a file for several judges, got standard input. Save it first."
         raise InputError(msg)
-    if not asked:
-        msg = "`judges` must hold at least one judge, got none."
-        raise InputError(msg)
     told = change_fields(settings or JudgingSettings(), fields)
     outputs = _name_outputs(asked, Path(folder), suffix)
     for judge in asked:  # errors of any judge are raised before another one spends money
@@ -354,59 +225,44 @@ def judge_file_with_several(
     except OSError as error:
         msg = f"`output` must be a folder for several judges, and {str(folder)!r} cannot be made "
         raise InputError(f"{msg}({error.strerror}). Name another.") from error
-    stopping = Stopping()
-    if told.store is None:
-        told = replace(told, store=Path(folder) / STORE_NAME)
-    with ThreadPoolExecutor(len(asked), thread_name_prefix="judge") as pool:
-        running = {
-            pool.submit(
-                judge_file,
-                source,
-                outputs[judge.name],
-                rubric=rubric,
-                judge=judge,
-                settings=told,
-                stopping=stopping,
-                progress=None if progress is None else partial(progress, judge.name),
-            ): judge.name
-            for judge in asked
-        }
-        _wait_for_all(set(running), stopping)
+    stopping, store = Stopping(), Path(folder) / STORE_NAME if told.store is None else told.store
+    about: dict[str, Any] = {"rubric": rubric, "settings": told, "store": store}
+    about["stopping"] = stopping
     results = SeveralJudged()
-    for future, name in running.items():
+    with ThreadPoolExecutor(len(asked), thread_name_prefix="judge") as pool:
+        runs = {}
+        for path, judge in outputs.items():
+            about["progress"] = progress and partial(progress, judge.name)
+            runs[judge.name] = pool.submit(judge_file, source, path, judge=judge, **about)
+        waiting = set(runs.values())
+        while waiting:  # after Ctrl-C for the calls in flight, after a second one not
+            try:
+                _, waiting = wait(waiting, timeout=0.25, return_when=FIRST_COMPLETED)
+            except KeyboardInterrupt:
+                (stopping.at_once if stopping.is_set() else stopping).set()
+    if stopping.is_set():
+        raise KeyboardInterrupt
+    for name, run in runs.items():
         try:
-            results.append(future.result())
+            results.append(run.result())
         except VoirdireError as error:
             results.failed[name] = error
     return results
 
 
-def _name_outputs(judges: Sequence[LlmJudge], folder: Path, suffix: str) -> dict[str, Path]:
+def _name_outputs(judges: Sequence[LlmJudge], folder: Path, suffix: str) -> dict[Path, LlmJudge]:
     """Name the file of each judge; refuse two that lead to one."""
-    outputs: dict[str, Path] = {}
+    outputs: dict[Path, LlmJudge] = {}
     for judge in judges:
-        name = _NOT_IN_NAMES.sub("-", judge.name).strip("-.") or "judge"
-        path = folder / f"{name}{suffix}"
-        if judge.name in outputs or path in outputs.values():
+        path = folder / f"{_NOT_IN_NAMES.sub('-', judge.name).strip('-.') or 'judge'}{suffix}"
+        if path in outputs:
             msg = (
                 f"`judges` must have different names, got {judge.name!r} twice, or two names "
                 f"that lead to {path.name!r}. Give each a `name`."
             )
             raise InputError(msg)
-        outputs[judge.name] = path
+        outputs[path] = judge
+    if not outputs:
+        msg = "`judges` must hold at least one judge, got none."
+        raise InputError(msg)
     return outputs
-
-
-def _wait_for_all(waiting: set[Future[JudgingSummary]], stopping: Stopping) -> None:
-    """Wait for all; after Ctrl-C every judge finishes its calls in flight, after a second not."""
-    try:
-        while waiting:
-            _, waiting = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
-    except KeyboardInterrupt:
-        stopping.set()
-        try:
-            wait(waiting)
-        except KeyboardInterrupt:
-            stopping.at_once.set()
-            wait(waiting)
-        raise

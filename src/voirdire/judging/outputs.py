@@ -6,14 +6,15 @@ import glob
 import json
 import os
 import shutil
+import sys
 import uuid
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 from voirdire.errors import InputError
-from voirdire.io.verdict_files import join_parts, layout_of_file, verdict_format
+from voirdire.io.verdict_files import columns_of_file, encode_part, join_parts, verdict_format
 
 try:
     import fcntl
@@ -21,19 +22,18 @@ except ImportError:  # on Windows two runs at once are not noticed
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Self
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
 
     from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Dropped
 
 __all__ = [
-    "FIRST_SHOWN",
     "STORE_NAME",
-    "PartsWriter",
     "SetAside",
-    "check_output",
+    "TableWriter",
     "check_place",
     "explain_write_errors",
     "may_replace",
@@ -43,23 +43,14 @@ __all__ = [
 ]
 
 
-def check_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
-    """Return the path and format of an output, or raise an error.
-
-    Only a file of verdicts, or an empty file, may be replaced.
-    """
-    written_as = verdict_format(output)
-    _check_name(output.resolve())
-    target = check_place(output, source=source, what="items")
-    if target.exists() and target.stat().st_size and layout_of_file(target) is None:
-        msg = f"`output` must not replace {str(output)!r}, which holds no verdicts. Name another."
-        raise InputError(msg)
-    return target, written_as
-
-
 def check_place(output: Path, *, source: object, what: str) -> Path:
     """Return the path of an output, or raise an error; `what` names the content of the source."""
     target = output.resolve()
+    try:
+        str(target).encode()
+    except UnicodeEncodeError as error:  # polars cannot use such a path
+        msg = f"`output` must be a path in UTF-8, got {str(target)!a}. Name another."
+        raise InputError(msg) from error
     if target.is_dir():
         msg = f"`output` must be a file, got the folder {str(output)!r}. Name a file in it."
         raise InputError(msg)
@@ -116,44 +107,74 @@ def _lock(file: IO[bytes]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-class PartsWriter:
-    """Writes a file in parts beside it, and joins them under its name at the end.
+class TableWriter:
+    """Context manager that writes a table in parts, and joins them under its name at the end.
+
+    The table of ``"-"`` goes to standard output at once, as JSONL.
 
     Attributes
     ----------
-    folder : Path
-        Of unfinished files; it goes when the context ends.
+    target : Path or None
+        The file; None for standard output.
+    set_aside : SetAside
+        The rows that were set aside, in a file beside it.
     """
 
-    def __init__(self, target: Path, written_as: VerdictFormat) -> None:
-        self._target, self._written_as = target, written_as
-        self._n_parts = 0
+    def __init__(
+        self,
+        output: str | Path,
+        *,
+        source: object,
+        holds: str,
+        is_ours: Callable[[tuple[str, ...]], object],
+    ) -> None:
+        """Check the output; only a file whose columns `is_ours`, or an empty one, is replaced."""
+        self.target: Path | None = None
+        self.set_aside = SetAside()
+        self._format: VerdictFormat = "jsonl"
+        self._parts: list[Path] = []
         self._stack = ExitStack()
+        if str(output) == "-":
+            return
+        self._format = verdict_format(Path(output))
+        self.target = target = check_place(Path(output), source=source, what="items")
+        if not may_replace(target, is_ours):
+            msg = f"`output` must not replace {str(output)!r}, which holds no {holds}."
+            raise InputError(f"{msg} Name another.")
 
     def __enter__(self) -> Self:
-        """Make the folder."""
-        self.folder = self._stack.enter_context(unfinished_folder(self._target))
+        if (target := self.target) is not None:
+            self._folder = self._stack.enter_context(unfinished_folder(target))
+            dropped = target.with_name(f"{target.name}.dropped.jsonl")
+            self.set_aside = SetAside(dropped, self._folder / "dropped.jsonl")
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the folder."""
         self._stack.close()
 
-    def add(self, data: bytes) -> None:
-        """Write a part."""
-        with explain_write_errors(self._target):
-            (self.folder / f"part-{self._n_parts:07d}").write_bytes(data)
-        self._n_parts += 1
+    def add(self, frame: pl.DataFrame) -> None:
+        """Write rows."""
+        data = encode_part(frame, self._format)
+        if self.target is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return
+        self._parts.append(self._folder / f"part-{len(self._parts):07d}")
+        with explain_write_errors(self.target):
+            self._parts[-1].write_bytes(data)
 
-    def publish(self, columns: Sequence[str]) -> None:
-        """Join the parts."""
-        with explain_write_errors(self._target):
-            joined = self.folder / f"joined{self._target.suffix}"
-            parts = [self.folder / f"part-{number:07d}" for number in range(self._n_parts)]
-            join_parts(parts, joined, written_as=self._written_as, columns=columns)
+    def publish(self, columns: Sequence[str]) -> str | None:
+        """Let the files appear; return that of the rows that were set aside, where there is one."""
+        if self.target is None:
+            return None
+        dropped_output = self.set_aside.publish()
+        with explain_write_errors(self.target):
+            joined = self._folder / f"joined{self.target.suffix}"
+            join_parts(self._parts, joined, written_as=self._format, columns=columns)
             with joined.open("rb+") as file:
                 os.fsync(file.fileno())
-            publish(joined, self._target)
+            publish(joined, self.target)
+        return dropped_output
 
 
 def publish(finished: Path, target: Path) -> None:
@@ -163,128 +184,93 @@ def publish(finished: Path, target: Path) -> None:
     finished.replace(target)
 
 
-def _check_name(target: Path) -> None:
-    """Refuse a path that polars cannot use, before anything is judged."""
-    try:
-        str(target).encode()
-    except UnicodeEncodeError as error:
-        msg = f"`output` must be a path in UTF-8, got {str(target)!a}. Name another."
-        raise InputError(msg) from error
-
-
-FIRST_SHOWN = 20
+_FIRST_SHOWN = 20
 _KEYS = ("reason", "source", "line", "column", "item", "value")
 
 
 class SetAside:
-    """The rows that were set aside, in a file; without a file only the first few."""
+    """The rows that were set aside: their number, the first few, and all of them in a file.
 
-    def __init__(self, target: Path | None) -> None:
-        self.target = target
+    Rows are written to the file `unfinished`, which `publish` renames to `target`.
+    """
+
+    def __init__(self, target: Path | None = None, unfinished: Path | None = None) -> None:
         self.first: tuple[Dropped, ...] = ()
         self.count = 0
-        self._file: IO[str] | None = None
-        self._unfinished: Path | None = None
-        if target is not None and not may_replace(target, _KEYS):
+        self._target, self._unfinished = target, unfinished
+        if target is not None and not may_replace(target, _KEYS.__eq__):
             msg = (
                 f"{str(target)!r} must be free for the rows that are set aside, got another file. "
                 "Move it, or name another `output`."
             )
             raise InputError(msg)
 
-    def __enter__(self) -> Self:
-        """Open nothing; `open` does."""
-        return self
+    def add(self, rows: Sequence[Dropped]) -> None:
+        """Add rows to the list."""
+        self.first = (*self.first, *rows)[:_FIRST_SHOWN]
+        self.count += len(rows)
+        if rows and self._unfinished is not None:
+            with (
+                explain_write_errors(self._target),
+                self._unfinished.open("a", encoding="utf-8") as file,
+            ):
+                for row in rows:
+                    named = {key: getattr(row, key) for key in _KEYS}
+                    file.write(json.dumps(named, ensure_ascii=False) + "\n")
 
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self.close()
-
-    def open(self, unfinished: Path) -> None:
-        """Start a new list in a temporary file."""
-        self._unfinished = unfinished
-        self._file = unfinished.open("w", encoding="utf-8")
-
-    def add(self, rows: Iterable[Dropped]) -> None:
-        """Write rows to the list."""
-        for row in rows:
-            if len(self.first) < FIRST_SHOWN:
-                self.first += (row,)
-            self.count += 1
-            if self._file is not None:
-                said = asdict(row)
-                line = json.dumps({key: said[key] for key in _KEYS}, ensure_ascii=False)
-                with explain_write_errors(self.target):
-                    self._file.write(line + "\n")
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            with explain_write_errors(self.target):
-                self._file.close()
-            self._file = None
-
-    def publish(self) -> Path | None:
-        """Rename the list to its name; without rows remove an old list."""
-        self.close()
-        if self.target is None or self._unfinished is None:
+    def publish(self) -> str | None:
+        """Let the list appear, and return its name; without rows remove an old list."""
+        if self._target is None or self._unfinished is None:
             return None
         if not self.count:
-            self.target.unlink(missing_ok=True)
+            self._target.unlink(missing_ok=True)
             return None
-        publish(self._unfinished, self.target)
-        return self.target
+        publish(self._unfinished, self._target)
+        return str(self._target)
 
 
-def may_replace(path: Path, names: Sequence[str]) -> bool:
-    """Return whether a file of JSON rows is missing, is empty, or begins with these keys."""
-    if not path.exists():
+def may_replace(path: Path, is_ours: Callable[[tuple[str, ...]], object]) -> bool:
+    """Return whether a file is missing, is empty, or has columns that are ours."""
+    if not path.exists() or not path.stat().st_size:
         return True
-    try:
-        with path.open(encoding="utf-8") as file:
-            first = json.loads(file.readline() or "{}")
-    except (OSError, ValueError):
-        return False
-    return isinstance(first, dict) and tuple(first) in (tuple(names), ())
+    return bool(is_ours(columns_of_file(path)))
 
 
 STORE_NAME = "voirdire-replies.sqlite"
 """The default store, in the folder of the output."""
 
+_WRITTEN = ("", ".dropped.jsonl", ".rejected.jsonl")
+"""Ends of the names of the files that a run writes."""
+
 
 @contextmanager
 def open_replies(
-    replies: StoredReplies,
-    *,
-    output: str | Path | None = None,
-    written: Sequence[Path | None] = (),
-    makes: bool = True,
+    replies: StoredReplies, *, output: str | Path | None = None, makes: bool = True
 ) -> Iterator[StoredReplies]:
     """Open the given store, or the one in the folder of an output; False means no store.
 
-    A missing or empty file becomes a store, or is none with `makes=False`. The store must not be
-    one of the `written` files, which would overwrite it.
+    A missing or empty file becomes a store, or is none with `makes=False`.
     """
     from voirdire.store import ReplyStore, open_store
     from voirdire.store.reply_store import read_address
 
-    store = replies.store
-    if store is None:
-        store = (Path.cwd() if output is None else Path(output).resolve().parent) / STORE_NAME
-    if store is False or isinstance(store, ReplyStore):
-        yield replace(replies, store=store or None)
+    target = None if output is None else Path(output).resolve()
+    place: object = replies.store
+    if place is None:
+        place = (Path.cwd() if target is None else target.parent) / STORE_NAME
+    if place is False or isinstance(place, ReplyStore):
+        yield replace(replies, store=place or None)
         return
-    given: object = store
-    if not isinstance(given, str | Path):
-        msg = f"`store` must be a file, an address or False, got {given!r}. Leave it out."
+    if not isinstance(place, str | Path):
+        msg = f"`store` must be a file, an address or False, got {place!r}. Leave it out."
         raise InputError(msg)
-    url = read_address(store)
+    url = read_address(place)
     file = Path(url.database or "") if url.drivername == "sqlite" else None
-    if file in [path.resolve() for path in written if path is not None]:
-        msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
+    if target is not None and file in [target.with_name(target.name + end) for end in _WRITTEN]:
+        msg = f"`store` must be a file of its own, got {str(place)!r}, which the run writes."
         raise InputError(f"{msg} Name another.")
     if file is not None and not makes and not (file.is_file() and file.stat().st_size):
         yield replace(replies, store=None)
         return
-    with open_store(store, makes=makes) as opened:
+    with open_store(place, makes=makes) as opened:
         yield replace(replies, store=opened)

@@ -1,22 +1,26 @@
-"""Judges items in order with an engine, a bounded number at a time and without a deadline."""
+"""Judges items in order, a bounded number at a time and without a deadline."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError
-from voirdire.judging.background_loop import BackgroundLoop, collect_garbage_less_often
+from voirdire.judging.background_loop import BackgroundLoop
+from voirdire.judging.binding import needs_engine
 from voirdire.judging.engine import in_thread, make_engine
-from voirdire.judging.items import CALL_CHARACTERS, split_into_batches
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
-from voirdire.judging.tables import make_run_verdicts
+from voirdire.judging.tables import judge_in_process, make_verdicts
+from voirdire.judging.workers import judge_in_processes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
 
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.caller import CallCounts
@@ -24,15 +28,25 @@ if TYPE_CHECKING:
     from voirdire.judging.summary import RunRecord
     from voirdire.records import Item, Verdicts
 
-__all__ = ["BATCH_ITEMS", "Stopping", "Watch", "judge_batches", "judge_batches_async"]
+__all__ = [
+    "BATCH_ITEMS",
+    "Stopping",
+    "ask_in_order",
+    "count_calls",
+    "judge_batches",
+    "run_engine",
+    "split_into_batches",
+]
 
-BATCH_ITEMS = 500
-"""Items per batch: they are looked up together, and their verdicts come together."""
+BATCH_ITEMS = 1_000
+_BATCH_CHARACTERS = 1 << 21
+"""Items and characters, about, of a batch: its verdicts come together."""
 
 _LEAST_AHEAD = 4
 """Batches that are read ahead, at least."""
 
-T = TypeVar("T")
+_ALONE_ITEMS = 20_000
+"""Items that are judged before worker processes are started, since their start is slow."""
 
 
 class Stopping(threading.Event):
@@ -49,210 +63,198 @@ class Stopping(threading.Event):
         self.at_once = threading.Event()
 
 
-async def judge_in_order(
-    source: Iterator[list[Item]], engine: Engine
-) -> AsyncIterator[tuple[list[Item], list[Any]]]:
-    """Judge batches, several at once, and yield each with its verdicts in the order of the input.
+def split_into_batches(items: Iterable[Item], most: int | None = None) -> Iterator[list[Item]]:
+    """Cut items into batches of at most so many, and of a bounded length."""
+    most = most or BATCH_ITEMS
+    waiting: list[Item] = []
+    n_characters = 0
+    for item in items:
+        waiting.append(item)
+        n_characters += len(item.response)
+        for message in item.prompt:
+            n_characters += len(message.content) + sum(map(len, message.images))
+        if len(waiting) >= most or n_characters >= _BATCH_CHARACTERS:
+            yield waiting
+            waiting, n_characters = [], 0
+    if waiting:
+        yield waiting
+
+
+def judge_batches(
+    items: Iterable[Item],
+    plan: JudgingPlan,
+    record: RunRecord,
+    *,
+    replies: StoredReplies = DEFAULT_REPLIES,
+    stopping: threading.Event | None = None,
+    workers: Any = 1,
+    batch_size: int | None = None,
+) -> Generator[Verdicts]:
+    """Judge items batch by batch and in order, from code without async.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        For a judge that makes calls, it is read in a thread, a few batches ahead.
+    plan : JudgingPlan
+        The judge and the rubric.
+    record : RunRecord
+        Sums up the run, and is told its progress: after every batch, or a few times a second.
+    replies : StoredReplies, optional
+        Where replies are stored and found: an open store, or none.
+    stopping : threading.Event, optional
+        Once it is set, the calls in flight finish, and the run ends with `KeyboardInterrupt`.
+    workers : int or "auto", optional
+        Processes of a judge that makes no calls.
+    batch_size : int, optional
+        Items in a batch.
+
+    Yields
+    ------
+    Verdicts
+        On the next items.
+    """
+    if needs_engine(plan.judge):
+        engine = make_engine(plan, replies)
+        answered = ask_in_order(split_into_batches(items, batch_size), engine, plan, record)
+
+        async def take_next() -> Verdicts | None:
+            return await anext(answered, None)
+
+        watched: dict[str, Any] = {"stopping": stopping, "report": record.report}
+        with run_engine(engine, answered=answered, **watched) as ask:
+            while (verdicts := ask(take_next())) is not None:
+                yield verdicts
+        return
+    judge, items = partial(judge_in_process, plan=plan), iter(items)
+    alone = items if workers == 1 else islice(items, _ALONE_ITEMS if workers == "auto" else 0)
+    here = ((batch, judge(batch)) for batch in split_into_batches(alone, batch_size))
+    batches = split_into_batches(items, batch_size)
+    with closing(judge_in_processes(judge, batches, workers=workers, name=plan.judge.name)) as rest:
+        for batch, verdicts in chain(here, rest):
+            record.add(batch, verdicts)
+            record.report()
+            yield verdicts
+
+
+async def ask_in_order(
+    batches: Iterator[list[Item]], engine: Engine, plan: JudgingPlan, record: RunRecord
+) -> AsyncGenerator[Verdicts, None]:
+    """Ask an engine about batches, several at once, and yield verdicts in the order of the input.
 
     An error that ends the run is raised as soon as it comes.
     """
-    n_workers = 1 if engine.counts is None else engine.counts.concurrency
-    n_ahead = _LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS
+    n_calls = 1 if engine.counts is None else engine.counts.concurrency
+    n_ahead = _LEAST_AHEAD + 2 * n_calls // BATCH_ITEMS
     window: deque[tuple[list[Item], asyncio.Task[list[Any]]]] = deque()
-    reading: asyncio.Task[list[Item] | None] | None = asyncio.create_task(_take_next(source))
+    reading: asyncio.Task[Any] | None = asyncio.create_task(_take_next(batches))
     try:
         while reading is not None or window:
-            under_way: set[asyncio.Task[Any]] = {task for _, task in window if not task.done()}
+            under_way: set[asyncio.Future[Any]] = {task for _, task in window if not task.done()}
             if reading is not None and len(window) < n_ahead:
                 under_way.add(reading)
             done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()  # raises what ends the run
             if reading in done:
-                items = reading.result()
-                reading = None
-                if items is not None:
-                    window.append((items, asyncio.create_task(engine.ask(items))))
-                    reading = asyncio.create_task(_take_next(source))
+                batch, reading = reading.result(), None
+                if batch is not None:
+                    window.append((batch, asyncio.create_task(engine.ask(batch))))
+                    reading = asyncio.create_task(_take_next(batches))
             while window and window[0][1].done():
-                items, task = window.popleft()
-                yield items, task.result()
+                batch, task = window.popleft()
+                verdicts = make_verdicts(batch, task.result(), plan)
+                record.add(batch, verdicts, task.result())
+                yield verdicts
+    except CostLimitReachedError as error:
+        await engine.close()  # the calls in flight finish as well
+        n = engine.n_done
+        words = "1 item is done." if n == 1 else f"{n:,} items are done."
+        raise CostLimitReachedError(f"{error} {words}") from error
     finally:
-        for task in [*(task for _, task in window), *filter(None, [reading])]:
+        for task in filter(None, [reading, *(task for _, task in window)]):
             task.cancel()
 
 
-def judge_batches(
-    items: Iterable[Item],
-    plan: JudgingPlan,
+async def _take_next(batches: Iterator[list[Item]]) -> list[Item] | None:
+    """Read the next batch in a thread; None after the last."""
+    batch, error = await in_thread(next, batches, None)
+    if isinstance(error, Exception):
+        raise error
+    if error is not None:
+        msg = f"the items must not raise {type(error).__name__}"
+        raise RuntimeError(msg) from error
+    return batch
+
+
+def count_calls(engine: Any) -> CallCounts | None:
+    """Count the calls of an engine, and the items that it answered."""
+    counts: CallCounts | None = engine.counts
+    return None if counts is None else replace(counts, n_answered=engine.n_done)
+
+
+@contextmanager
+def run_engine(
+    engine: Any,
     *,
-    replies: StoredReplies = DEFAULT_REPLIES,
     stopping: threading.Event | None = None,
-    record: RunRecord | None = None,
-) -> Iterator[Verdicts]:
-    """Judge items with the plan's engine, batch by batch and in order, from code without async.
+    report: Callable[[CallCounts], None] | None = None,
+    answered: AsyncGenerator[Any, None] | None = None,
+) -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+    """Start an engine in a background loop, give what runs its coroutines, and close it.
 
-    Parameters
-    ----------
-    items : iterable of Item
-        Read in a thread, a few batches ahead.
-    plan : JudgingPlan
-        The judge and the rubric.
-    replies : StoredReplies, optional
-        Where replies are stored and found: an open store, or none.
-    stopping : threading.Event, optional
-        Once it is set, the calls in flight finish, and the run ends with `KeyboardInterrupt`.
-    record : RunRecord, optional
-        Sums up the calls, and gets their counts a few times a second.
-
-    Yields
-    ------
-    Verdicts
-        On the next items.
-
-    Notes
-    -----
-    Ctrl-C waits for the calls in flight, so that paid replies are stored; a second Ctrl-C does not
-    wait.
+    The counts of its calls are reported a few times a second. Ctrl-C waits for the calls in flight,
+    so that paid replies are stored; a second Ctrl-C does not wait.
     """
-    engine = make_engine(plan, replies)
-    batches = split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
-    judged = judge_in_order(batches, engine)
-    report = None if record is None else record.note
-    with collect_garbage_less_often(), BackgroundLoop() as loop:
-        loop.held = engine
-        with Watch(engine, loop, stopping=stopping, report=report, judged=judged) as watch:
-            loop.run(engine.start())
-            while True:
-                try:
-                    batch = loop.run(_take_batch(judged), watch=watch.check)
-                except CostLimitReachedError as error:
-                    loop.run(engine.close())  # the calls in flight finish as well
-                    raise CostLimitReachedError(f"{error} {_say_done(engine)}") from error
-                if batch is None:
-                    return
-                yield make_run_verdicts(*batch, plan, record=record)
+    loop = BackgroundLoop()
+    loop.held = engine
 
+    def tell(**changes: Any) -> None:
+        counts = count_calls(engine)
+        if report is None or counts is None or (counts.is_stopped and counts.n_in_flight):
+            return  # where a run ends by itself, an exception says so
+        report(replace(counts, **changes))
 
-async def _take_batch(judged: AsyncIterator[T]) -> T | None:
-    return await anext(judged, None)
+    def watch() -> None:
+        _raise_if_set(stopping)
+        tell()
 
-
-class Watch:
-    """Context manager that reports the progress of an engine's calls, and ends them at its exit."""
-
-    def __init__(
-        self,
-        engine: Any,
-        loop: BackgroundLoop,
-        *,
-        stopping: threading.Event | None,
-        report: Callable[..., None] | None,
-        judged: AsyncIterator[Any] | None = None,
-    ) -> None:
-        self._engine, self._loop, self._judged = engine, loop, judged
-        self._stopping, self._on_progress = stopping, report
-
-    def __enter__(self) -> Self:
-        return self
-
-    def check(self) -> None:
-        """Report the progress; raise the error that ends the run."""
-        if self._stopping is not None and self._stopping.is_set():
-            raise KeyboardInterrupt
-        counts = self._engine.counts
-        if counts is not None and not counts.is_stopped:  # an exception says that it has ended
-            self._report(counts)
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Report, then wait for the calls in flight; a second Ctrl-C ends the wait."""
-        loop = self._loop
-        if loop.is_out_of_reach:
-            loop.stop_after(self._close)
-            return
-        try:
-            if _is_interrupted(error) and (counts := self._engine.counts) is not None:
-                counts.is_stopped = True
-                self._report(counts)
-            loop.run(self._close(), watch=self._raise_if_interrupted)
-        except KeyboardInterrupt:
-            loop.run(self._close(drain_s=0.0))
-            raise
-        if error is None:
-            self._report(self._engine.counts)
-
-    async def _close(self, drain_s: float | None = None) -> None:
-        self._engine.stop()
-        if self._judged is not None:
-            with contextlib.suppress(RuntimeError):  # it may be running when a thread was left
-                await self._judged.aclose()  # type: ignore[attr-defined]  # a generator
-        await self._engine.close(drain_s=drain_s)
-
-    def _raise_if_interrupted(self) -> None:
-        if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
-            raise KeyboardInterrupt
-
-    def _report(self, counts: CallCounts | None) -> None:
-        if self._on_progress is not None and counts is not None:
-            self._on_progress(counts, n_answered=self._engine.n_done)
-
-
-async def judge_batches_async(
-    items: Iterable[Item],
-    plan: JudgingPlan,
-    *,
-    replies: StoredReplies = DEFAULT_REPLIES,
-    record: RunRecord | None = None,
-) -> AsyncIterator[Verdicts]:
-    """Judge items in the running event loop; the arguments are those of `judge_batches`.
-
-    When it is cancelled, the calls in flight finish first, so that paid replies are stored.
-    """
-    engine = make_engine(plan, replies)
-    batches = split_into_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
-
-    def report() -> None:
-        if record is not None and (counts := engine.counts) is not None:
-            record.note(counts, n_answered=engine.n_done)
-
-    await engine.start()
-    judged = judge_in_order(batches, engine)
-    try:
-        async for found, verdicts in judged:
-            report()
-            yield make_run_verdicts(found, verdicts, plan, record=record)
-    except CostLimitReachedError as error:
-        await engine.close()
-        raise CostLimitReachedError(f"{error} {_say_done(engine)}") from error
-    finally:
+    async def close(drain_s: float | None = None) -> None:
         engine.stop()
-        await judged.aclose()  # type: ignore[attr-defined]  # a generator
-        await asyncio.shield(engine.close())
-        report()
+        if answered is not None:
+            with suppress(RuntimeError):  # it may be running when a thread was left
+                await answered.aclose()
+        await engine.close(drain_s=drain_s)
+
+    with loop:
+        try:
+            loop.run(engine.start())
+            yield partial(loop.run, watch=watch)
+        except BaseException as error:
+            if _is_interrupted(error):
+                tell(is_stopped=True)
+            raise
+        finally:
+            if loop.is_out_of_reach:
+                loop.stop_after(close)
+            else:
+                try:
+                    loop.run(
+                        close(), watch=partial(_raise_if_set, getattr(stopping, "at_once", None))
+                    )
+                except KeyboardInterrupt:
+                    loop.run(close(drain_s=0.0))
+                    raise
+    tell()
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused the error; Ctrl-C between two batches closes this generator."""
+    """Return whether Ctrl-C caused an error; between two batches it closes the generator."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
-def _say_done(engine: Engine) -> str:
-    n = engine.n_done
-    return "1 item is done." if n == 1 else f"{n:,} items are done."
-
-
-async def _take_next(source: Iterator[T]) -> T | None:
-    """Take the next value of an iterator in a thread; None after the last."""
-    value, error = await in_thread(_next, source)
-    if error is not None and not isinstance(error, Exception):
-        msg = f"the items must not raise {type(error).__name__}"
-        raise RuntimeError(msg) from error
-    if error is not None:
-        raise error
-    return value
-
-
-def _next(source: Iterator[T]) -> T | None:
-    return next(source, None)
+def _raise_if_set(event: threading.Event | None) -> None:
+    if event is not None and event.is_set():
+        raise KeyboardInterrupt

@@ -1,19 +1,26 @@
-"""Sums up a run of judging: its progress, its calls, and shares of answers and classes."""
+"""Sums up a run of judging: its progress, its calls, shares of answers and classes, notes."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping  # noqa: TC003  # msgspec and pickle read the annotation
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.judging.binding import is_cascade, needs_engine
+from voirdire.judging.outputs import SetAside
 from voirdire.records.plain import without_nan
-from voirdire.records.replies import AnswerSummary, CallSummary
+from voirdire.records.replies import (
+    LOW_MASS,
+    AnswerSummary,
+    CallSummary,
+    describe_missing_mass,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,54 +29,16 @@ if TYPE_CHECKING:
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.caller import CallCounts
     from voirdire.judging.combine import ItemVerdict
-    from voirdire.records import Dropped
+    from voirdire.records import Dropped, Item
     from voirdire.records.verdicts import CallDetails, Verdicts
 
 __all__ = [
-    "CallProgress",
     "ClassSummary",
     "JudgingProgress",
     "JudgingSummary",
     "QuestionSummary",
     "RunRecord",
-    "Tally",
-    "summarize",
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallProgress:
-    """Progress of the calls to a language model.
-
-    Attributes
-    ----------
-    n_answered : int
-        Items that are answered, those in unfinished batches included.
-    n_calls, n_retries : int
-        Calls of this run, and how many of them were tried again.
-    n_in_flight : int
-        Calls that wait for a reply now.
-    concurrency : int
-        How many calls may be in flight at once; fewer while the server limits the rate.
-    cost : float or None
-        US dollars of this run so far; None where the price is not known.
-    n_failed : int
-        Calls without a usable reply.
-    stopping : bool
-        Whether the run was interrupted, and the calls in flight are waited for.
-    check : str
-        What the first reply showed of the server; empty before it.
-    """
-
-    n_answered: int
-    n_calls: int
-    n_retries: int
-    n_in_flight: int
-    concurrency: int
-    cost: float | None
-    n_failed: int
-    stopping: bool = False
-    check: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +55,15 @@ class JudgingProgress:
         Rows that were set aside so far.
     finishing : bool
         Whether every item is judged and the output is being written.
-    calls : CallProgress or None
-        Progress of the calls, where the judge is a language model.
+    calls : CallCounts or None
+        The calls so far, where the judge is a language model.
     """
 
     n_items: int
     n_reused: int
     n_dropped: int
     finishing: bool = False
-    calls: CallProgress | None = None
+    calls: CallCounts | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,46 +189,191 @@ class JudgingSummary:
         return plain | {"untrusted": list(self.untrusted)}
 
 
-# Sums over items ---------------------------------------------------------------------------------
+# Sums ---------------------------------------------------------------------------------------------
+
+_LANGUAGES = {"en": "English", "zh": "Chinese"}
+_ENOUGH = 3
 
 
-class Tally:
-    """Sums over items: an array with an entry per proposition, or per class of a behavior."""
+class RunRecord:
+    """Sums up a run of judging, batch by batch, and reports its progress.
 
-    def __init__(self) -> None:
-        self.n_items = 0
-        self._sums: dict[str, Any] = {}
+    Attributes
+    ----------
+    n_items, n_reused : int
+        Items with verdicts, and how many of them needed no call.
+    set_aside : SetAside
+        Rows that are not judged.
+    calls : CallCounts or None
+        The calls, as they were last reported; None where the judge makes none.
+    """
 
-    def add_batch(self, batch: Verdicts) -> None:
-        """Add the verdicts of a batch."""
-        failed = np.isnan(batch.probabilities)
-        self.n_items += len(batch.items)
-        self._add("failed", failed.sum(axis=0))
-        self._add("true", batch.labels.sum(axis=0, dtype=np.int64))
-        self._add("probability", np.where(failed, 0.0, batch.probabilities).sum(axis=0))
-        for row in batch.completion_classes:
-            probable = ~np.isnan(row.probabilities).any(axis=1)
+    def __init__(
+        self,
+        plan: JudgingPlan,
+        progress: Callable[[JudgingProgress], None] | None = None,
+        *,
+        set_aside: SetAside | None = None,
+    ) -> None:
+        self._plan, self._progress = plan, progress
+        self.set_aside = set_aside or SetAside()
+        self.n_items = self.n_reused = 0
+        self.calls: CallCounts | None = None
+        languages = getattr(getattr(plan.judge, "card", None), "languages", ())
+        self._languages = () if "other" in languages else languages
+        self._others = [row for row in plan.rubric.questions if row.kind != "boolean"]
+        self._sums: defaultdict[str, Any] = defaultdict(int)
+        self._labels: Counter[tuple[str, Any]] = Counter()
+        self._failures: Counter[str] = Counter()
+        self._examples: dict[str, str] = {}
+        self._values: set[Any] = set()
+
+    def report(self, calls: CallCounts | None = None, *, finishing: bool = False) -> None:
+        """Keep the counts of the calls, and report the progress."""
+        self.calls = calls or self.calls
+        if self._progress is not None:
+            counts: dict[str, Any] = {
+                "n_items": self.n_items,
+                "n_reused": self.n_reused,
+                "calls": self.calls,
+            }
+            n_dropped = self.set_aside.count
+            self._progress(JudgingProgress(**counts, n_dropped=n_dropped, finishing=finishing))
+
+    def add(
+        self, items: Sequence[Item], verdicts: Verdicts, answers: Sequence[ItemVerdict] = ()
+    ) -> None:
+        """Add a batch; `answers` are what its verdicts were made from, where calls were made."""
+        sums, rubric, probabilities = self._sums, self._plan.rubric, verdicts.probabilities
+        self.n_items += len(items)
+        self.n_reused += sum([answer.is_stored for answer in answers])
+        sums["no prompt"] += sum([not item.prompt for item in items])
+        sums["blank"] += sum([not item.response.strip() for item in items])
+        if rubric.behaviors:
+            sums["no behavior"] += sum([item.behavior is None for item in items])
+        if not self._plan.asks_about_pairs:
+            sums["pair"] += sum([item.other is not None for item in items])
+        if self._languages:
+            from voirdire.judging.local.languages import detect_language
+
+            used = [detect_language(item.response) for item in items]
+            sums["other language"] += sum([language not in self._languages for language in used])
+        failed = np.isnan(probabilities)
+        sums["failed"] += failed.sum(axis=0)
+        sums["true"] += verdicts.labels.sum(axis=0, dtype=np.int64)
+        sums["probability"] += np.where(failed, 0.0, probabilities).sum(axis=0)
+        for row in verdicts.completion_classes:
+            known = ~np.isnan(row.probabilities).any(axis=1)
             counts = np.bincount(row.hard[row.hard >= 0], minlength=len(row.classes))
-            about = row.behavior
-            self._add(f"items/{about}", int(row.rows.size))
-            self._add(f"hard/{about}", counts)
-            self._add(f"probable/{about}", int(probable.sum()))
-            self._add(f"mean/{about}", row.probabilities[probable].sum(axis=0))
+            sums[f"items/{row.behavior}"] += int(row.rows.size)
+            sums[f"hard/{row.behavior}"] += counts
+            sums[f"known/{row.behavior}"] += int(known.sum())
+            sums[f"mean/{row.behavior}"] += row.probabilities[known].sum(axis=0)
+        if verdicts.details is not None:
+            self._add_answers(answers, verdicts.details)
 
-    def add(self, other: Tally) -> None:
-        """Add the sums over other items."""
-        self.n_items += other.n_items
-        for name, value in other._sums.items():  # of the same class
-            self._add(name, value)
+    def _add_answers(self, answers: Sequence[ItemVerdict], details: CallDetails) -> None:
+        sums = self._sums
+        for answer in answers:
+            kinds = {why.reason.partition(":")[0]: why.reason for _, why in answer.failures[::-1]}
+            self._failures.update(kinds.keys())
+            self._examples = kinds | self._examples
+        for answer in answers if len(self._values) < 2 else ():
+            self._values.update(answer.values)
+        if is_cascade(self._plan.judge):
+            first = self._plan.judge.answerers[0]
+            sums["kept"] += sum([answer.answered_by == first for answer in answers])
+        mass = details.missing_mass
+        sums["mass"] += np.nan_to_num(mass).sum(axis=0)
+        sums["with mass"] += (~np.isnan(mass)).sum(axis=0)
+        sums["low mass"] += int((mass > LOW_MASS).sum())
+        for question in self._others:
+            given = [x for x in details.labels[question.id] if x is not None]
+            sums[f"answered/{question.id}"] += len(given)
+            if question.kind == "scale":
+                sums[f"total/{question.id}"] += math.fsum(given)
+            elif question.kind != "text":
+                labels = chain.from_iterable(given) if question.kind == "multilabel" else given
+                self._labels.update((question.id, label) for label in labels)
 
-    def questions(self, plan: JudgingPlan) -> tuple[QuestionSummary, ...]:
-        """Compute the shares of every proposition."""
-        untrusted = getattr(getattr(plan.judge, "card", None), "untrusted", ())
-        names = ("failed", "true", "probability")
-        rows = zip(
-            plan.rubric.propositions, *(self._sums[name].tolist() for name in names), strict=True
+    def notes(self) -> tuple[str, ...]:
+        """Write the notes of the plan, and those about the items."""
+        sums, n_items = self._sums, self.n_items
+        names = [_LANGUAGES[name] for name in self._languages]
+        languages = (
+            f"in neither {' nor '.join(names)}"
+            if len(names) > 1
+            else f"not in {names and names[0]}"
         )
-        return tuple(
+        found = {
+            "no prompt": "items have no prompt and were judged without it: is it in a column of "
+            "another name?",
+            "no behavior": "items have no behavior: their questions are judged, but they get no "
+            "completion classes. `voirdire judge --behavior ID` sets one for all of them",
+            "pair": "items have a second response, but no question of the rubric is about it",
+            "blank": "items have an empty response, and verdicts on an empty response mean little",
+            "other language": f"responses are {languages}: {shorten(self._plan.judge.name)!r} was "
+            "trained on no other language",
+        }
+        notes = [*self._plan.notes]
+        for key, note in found.items():
+            if n := sums[key]:
+                is_all = n == n_items and key == "no behavior"
+                notes.append(f"{'the' if is_all else f'{n:,} of {n_items:,}'} {note}")
+        return tuple(notes)
+
+    def summarize_calls(self) -> CallSummary | None:
+        """Return the summary of the calls; None where the judge makes none."""
+        calls, sums = self.calls, self._sums
+        if calls is None:
+            return None
+        questions = self._plan.rubric.propositions
+        columns = (np.zeros(len(questions)) + sums[key] for key in ("mass", "with mass"))
+        masses = zip(questions, *columns, strict=True)
+        missing_mass = {name: float(mass / n) for name, mass, n in masses if n}
+        notes = [*calls.adaptations]
+        if len(self._values) == 1 and self.n_items >= _ENOUGH and len(questions) > 1:
+            notes.append(f"every question of every item has the same answer, {min(self._values)}")
+        notes += describe_missing_mass(missing_mass, n_low=sums["low mass"])
+        failures = dict(self._failures.most_common())
+        answers = []
+        for row in self._others:
+            n = sums[f"answered/{row.id}"]
+            labels = () if row.kind in ("scale", "text") else row.labels or ("A", "B", "tie")
+            total = sums[f"total/{row.id}"] if row.kind == "scale" else math.nan
+            answers.append(
+                AnswerSummary(
+                    question=row.id,
+                    kind=row.kind,
+                    n_answered=n,
+                    n_failed=self.n_items - n,
+                    shares={label: self._labels[row.id, label] / n for label in labels if n},
+                    mean=_ratio(total, n),
+                )
+            )
+        return CallSummary(
+            n_calls=calls.n_calls,
+            n_retries=calls.n_retries,
+            n_reused=self.n_reused,
+            prompt_tokens=calls.prompt_tokens,
+            cached_tokens=calls.cached_tokens,
+            completion_tokens=calls.completion_tokens,
+            cost=calls.cost,
+            steps_down=tuple(notes),
+            failures=failures,
+            examples={kind: shorten(self._examples[kind], width=500) for kind in failures},
+            missing_mass=missing_mass,
+            n_kept=sums["kept"] if is_cascade(self._plan.judge) else None,
+            answers=tuple(answers),
+        )
+
+    def summarize(self, **outputs: Any) -> JudgingSummary:
+        """Compute the shares and means; `outputs` says what was written."""
+        plan, sums = self._plan, self._sums
+        untrusted = getattr(getattr(plan.judge, "card", None), "untrusted", ())
+        columns = (sums[key].tolist() for key in ("failed", "true", "probability"))
+        rows = zip(plan.rubric.propositions, *columns, strict=True)
+        questions = [
             QuestionSummary(
                 question=name,
                 share_true=_ratio(n_true, self.n_items - n_failed),
@@ -268,164 +382,41 @@ class Tally:
                 trusted=name not in untrusted,
             )
             for name, n_failed, n_true, probability in rows
-        )
-
-    def classes(self, plan: JudgingPlan) -> tuple[ClassSummary, ...]:
-        """Compute the shares and means of the classes of every behavior."""
-        summaries = []
+        ]
+        classes = []
         for behavior in plan.rubric.behaviors:
-            hard, means = (
-                self._sums[f"{name}/{behavior.id}"].tolist() for name in ("hard", "mean")
-            )
-            for row, n_hard, mean in zip(behavior.classes, hard, means, strict=True):
-                summaries.append(
-                    ClassSummary(
-                        behavior=behavior.id,
-                        completion_class=row.name,
-                        share=_ratio(n_hard, sum(hard)),
-                        mean_probability=_ratio(mean, self._sums[f"probable/{behavior.id}"]),
-                        n_items=self._sums[f"items/{behavior.id}"],
-                    )
+            hard, means = (sums[f"{key}/{behavior.id}"].tolist() for key in ("hard", "mean"))
+            classes += [
+                ClassSummary(
+                    behavior=behavior.id,
+                    completion_class=row.name,
+                    share=_ratio(n_hard, sum(hard)),
+                    mean_probability=_ratio(mean, sums[f"known/{behavior.id}"]),
+                    n_items=sums[f"items/{behavior.id}"],
                 )
-        return tuple(summaries)
-
-    def _add(self, name: str, value: Any) -> None:
-        known = self._sums.get(name)
-        self._sums[name] = value if known is None else known + value
+                for row, n_hard, mean in zip(behavior.classes, hard, means, strict=True)
+            ]
+        return JudgingSummary(
+            judge=plan.judge.name,
+            source=plan.judge.source,
+            rubric=plan.rubric.name,
+            rubric_version=plan.rubric.version,
+            rubric_hash=plan.rubric.content_hash,
+            fingerprint=plan.fingerprint,
+            threshold=plan.threshold,
+            judged=plan.judged,
+            n_items=self.n_items,
+            n_reused=self.n_reused,
+            n_dropped=self.set_aside.count,
+            dropped=self.set_aside.first,
+            questions=tuple(questions),
+            classes=tuple(classes),
+            notes=self.notes(),
+            calls=self.summarize_calls(),
+            asked=plan.judge.asked if needs_engine(plan.judge) else None,
+            **outputs,
+        )
 
 
 def _ratio(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
-
-
-def summarize(
-    tally: Tally, plan: JudgingPlan, *, notes: tuple[str, ...] = (), **fields: Any
-) -> JudgingSummary:
-    """Compute shares and means from sums."""
-    return JudgingSummary(
-        judge=plan.judge.name,
-        source=plan.judge.source,
-        rubric=plan.rubric.name,
-        rubric_version=plan.rubric.version,
-        rubric_hash=plan.rubric.content_hash,
-        fingerprint=plan.fingerprint,
-        threshold=plan.threshold,
-        judged=plan.judged,
-        n_items=tally.n_items,
-        questions=tally.questions(plan),
-        classes=tally.classes(plan),
-        asked=plan.judge.asked if needs_engine(plan.judge) else None,
-        notes=(*plan.notes, *notes),
-        **fields,
-    )
-
-
-# Calls --------------------------------------------------------------------------------------------
-
-_EXAMPLE_WIDTH = 500
-_ENOUGH = 3
-
-
-class RunRecord:
-    """Sums up the calls of a run, batch by batch, and reports their progress."""
-
-    def __init__(
-        self, plan: JudgingPlan, report: Callable[[CallProgress], None] | None = None
-    ) -> None:
-        self._questions = [row for row in plan.rubric.questions if row.kind != "boolean"]
-        self._propositions = plan.rubric.propositions
-        self._kept_by = plan.judge.answerers[0] if is_cascade(plan.judge) else None
-        self._tell = report
-        self._counts: CallCounts | None = None
-        self.n_items = self.n_reused = self._n_kept = 0
-        self._values: set[Any] = set()
-        self._failures: Counter[str] = Counter()
-        self._examples: dict[str, str] = {}
-        self._mass = np.zeros((2, len(self._propositions)))
-        self._labels: dict[str, Counter[Any]] = {row.id: Counter() for row in self._questions}
-        self._totals: Counter[str] = Counter()
-
-    def note(self, counts: CallCounts, *, n_answered: int) -> None:
-        """Keep the counts of the calls, and report them."""
-        self._counts = counts
-        if self._tell is not None:
-            self._tell(
-                CallProgress(
-                    n_answered=n_answered,
-                    n_calls=counts.n_calls,
-                    n_retries=counts.n_retries,
-                    n_in_flight=counts.n_in_flight,
-                    concurrency=counts.concurrency,
-                    cost=counts.cost,
-                    n_failed=counts.n_failures,
-                    stopping=counts.is_stopped and counts.n_in_flight > 0,
-                    check=counts.check,
-                )
-            )
-
-    def add(self, verdicts: Sequence[ItemVerdict], details: CallDetails) -> None:
-        """Add the verdicts of a batch."""
-        self.n_items += len(verdicts)
-        self.n_reused += sum([verdict.is_stored for verdict in verdicts])
-        self._n_kept += sum([verdict.answered_by == self._kept_by for verdict in verdicts])
-        for verdict in verdicts:
-            kinds = {why.reason.partition(":")[0]: why.reason for _, why in verdict.failures[::-1]}
-            self._failures.update(kinds.keys())
-            for kind, reason in kinds.items():
-                self._examples.setdefault(kind, reason)
-        for verdict in verdicts if len(self._values) < 2 else ():
-            self._values.update(verdict.values)
-        known = ~np.isnan(details.missing_mass)
-        self._mass += np.where(known, details.missing_mass, 0.0).sum(axis=0), known.sum(axis=0)
-        for row in self._questions:
-            labels = [label for label in details.labels[row.id] if label is not None]
-            self._totals[f"failed/{row.id}"] += len(verdicts) - len(labels)
-            self._totals[f"answered/{row.id}"] += len(labels)
-            if row.kind == "scale":
-                self._totals[row.id] += math.fsum(labels)  # type: ignore[assignment]  # a float
-            elif row.kind == "multilabel":
-                self._labels[row.id].update(label for chosen in labels for label in chosen)
-            elif row.kind != "text":
-                self._labels[row.id].update(labels)
-
-    def summary(self) -> CallSummary | None:
-        """Return the summary; None where the judge makes no calls."""
-        counts = self._counts
-        if counts is None:
-            return None
-        masses = zip(self._propositions, *self._mass.tolist(), strict=True)
-        notes = counts.adaptations
-        if len(self._values) == 1 and self.n_items >= _ENOUGH and len(self._propositions) > 1:
-            notes += (f"every question of every item has the same answer, {min(self._values)}",)
-        return CallSummary(
-            n_calls=counts.n_calls,
-            n_retries=counts.n_retries,
-            n_reused=self.n_reused,
-            prompt_tokens=counts.prompt_tokens,
-            cached_tokens=counts.cached_tokens,
-            completion_tokens=counts.completion_tokens,
-            cost=counts.cost,
-            steps_down=notes,
-            failures=dict(self._failures.most_common()),
-            examples={
-                kind: shorten(self._examples[kind], width=_EXAMPLE_WIDTH)
-                for kind, _ in self._failures.most_common()
-            },
-            missing_mass={name: total / n for name, total, n in masses if n},
-            n_kept=None if self._kept_by is None else self._n_kept,
-            answers=tuple(map(self._summarize_answers, self._questions)),
-        )
-
-    def _summarize_answers(self, question: Any) -> AnswerSummary:
-        n = self._totals[f"answered/{question.id}"]
-        known = tuple(question.labels) or ("A", "B", "tie")
-        is_listed = question.kind in ("choice", "multilabel", "pairwise") and n
-        counts = self._labels[question.id]
-        return AnswerSummary(
-            question=question.id,
-            kind=question.kind,
-            n_answered=n,
-            n_failed=self._totals[f"failed/{question.id}"],
-            shares={label: counts[label] / n for label in known} if is_listed else {},
-            mean=self._totals[question.id] / n if question.kind == "scale" and n else math.nan,
-        )

@@ -1,18 +1,20 @@
 """Judges batches in worker processes, and returns their results in order.
 
-Nothing heavy is imported here: a worker process limits its threads before numpy and polars are
-imported, since they count the cores then.
+Nothing heavy is imported here: a worker process limits the threads of numpy and polars before the
+judge imports them.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import chain
 from multiprocessing import get_context, parent_process
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,9 +23,9 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
-__all__ = ["available_cores", "judge_in_processes"]
+__all__ = ["judge_in_processes"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -31,26 +33,22 @@ _MOST_AUTOMATIC = 8
 _POOLS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def available_cores() -> int:
-    """Count the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def judge_in_processes(
     judge: Callable[[T], R], batches: Iterator[T], *, workers: Any, name: str
-) -> Iterator[R]:
-    """Call `judge` with every batch in worker processes; yield the results in order."""
-    n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers == "auto" else workers
+) -> Generator[tuple[T, R]]:
+    """Call `judge` with every batch in worker processes; yield both in order."""
+    n_workers = workers
+    if workers == "auto":
+        can_ask = hasattr(os, "sched_getaffinity")  # for the cores that this process may use
+        n_cores = len(os.sched_getaffinity(0)) if can_ask else os.cpu_count() or 1
+        n_workers = min(n_cores, _MOST_AUTOMATIC)
+    if n_workers == 1:
+        yield from ((batch, judge(batch)) for batch in batches)
+        return
     if (first := next(batches, None)) is None:
         return
-    if n_workers == 1:
-        yield judge(first)
-        yield from map(judge, batches)
-        return
     try:
-        ForkingPickler.dumps(judge)
+        pickled = bytes(ForkingPickler.dumps(judge))
     except Exception as error:
         msg = (
             f"`judge` must be an object that can be sent to other processes, got {shorten(name)!r} "
@@ -58,19 +56,18 @@ def judge_in_processes(
         )
         raise InputError(msg) from error
     pool = ProcessPoolExecutor(
-        n_workers, mp_context=get_context("spawn"), initializer=_start, initargs=(judge,)
+        n_workers, mp_context=get_context("spawn"), initializer=_start, initargs=(pickled,)
     )
-    running: deque[Future[R]] = deque()
+    running: deque[tuple[T, Future[R]]] = deque()
     try:
-        with _quiet_start():
-            running.append(pool.submit(_judge, first))
-        for batch in batches:
+        for batch in chain([first], batches):
             with _quiet_start():
-                running.append(pool.submit(_judge, batch))
-            while len(running) > 2 * n_workers:
-                yield running.popleft().result()
-        while running:
-            yield running.popleft().result()
+                running.append((batch, pool.submit(_judge, batch)))
+            if len(running) > 2 * n_workers:
+                judged, future = running.popleft()
+                yield judged, future.result()
+        for judged, future in running:
+            yield judged, future.result()
     except BrokenProcessPool as error:
         msg = "a worker process ended before its work was done (out of memory?). Judge with "
         raise InputError(f"{msg}`workers` 1.") from error
@@ -80,34 +77,31 @@ def judge_in_processes(
 
 @contextmanager
 def _quiet_start() -> Iterator[None]:
-    """Let processes that start here use one thread each and ignore Ctrl-C."""
-    before = {name: os.environ.get(name) for name in _POOLS}
-    masks = hasattr(signal, "pthread_sigmask")
-    os.environ.update(dict.fromkeys(_POOLS, "1"))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    """Let processes that start here ignore Ctrl-C from their beginning."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
-        if masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _function: Any = None
 
 
-def _start(judge: Callable[[Any], Any]) -> None:
+def _start(pickled: bytes) -> None:
     """Prepare a worker process, which ends when its parent ends, even where that was killed."""
     global _function  # noqa: PLW0603  # one per process, set once
-    _function = judge
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    os.environ.update(dict.fromkeys(_POOLS, "1"))
+    _function = pickle.loads(pickled)  # noqa: S301  # from the parent
 
 
 def _leave_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
+    if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)
 

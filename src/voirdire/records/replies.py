@@ -155,7 +155,7 @@ class CallSummary:
     cost : float or None
         US dollars of this run; None where the model's price is not known.
     steps_down : tuple of str
-        Why a stricter form of reply was given up.
+        What the server refused or said of itself, and what to beware of in its answers.
     failures : mapping of str to int
         Items by the reason of a failure about them.
     examples : mapping of str to str
@@ -184,7 +184,7 @@ class CallSummary:
     examples: Mapping[str, str] = field(default_factory=dict)
 
 
-def describe_missing_mass(missing_mass: Mapping[str, float], *, n_low: int = 0) -> list[str]:
+def describe_missing_mass(missing_mass: Mapping[str, float], *, n_low: int) -> list[str]:
     """Say what to beware of in answers that were read from log-probabilities, or nothing.
 
     `missing_mass` is the mean of each proposition, and `n_low` counts answers of `LOW_MASS`.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
-from voirdire.records.replies import describe_missing_mass
 from voirdire.reporting.number_formats import counted, decimal, dollars, share
 from voirdire.reporting.plain_tables import plain_table
 
@@ -247,7 +246,6 @@ def _caution_lines(calls: CallSummary) -> list[str]:
         lines += _examples(calls)
         lines.append("  all that came back: voirdire replies STORE --failed")
     lines += [f"note: {note}" for note in calls.steps_down]
-    lines += [f"note: {caution}" for caution in describe_missing_mass(calls.missing_mass)]
     return lines
 
 

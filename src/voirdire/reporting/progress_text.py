@@ -32,7 +32,7 @@ def judging_text(state: JudgingProgress, *, seconds: float) -> str:
     parts += [] if calls.cost is None else [f"${calls.cost:,.4f}"]
     parts += [f"{calls.n_in_flight} of {calls.concurrency} in flight"]
     parts += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
-    parts += [f"{calls.n_failed:,} failed"] if calls.n_failed else []
+    parts += [f"{calls.n_failures:,} failed"] if calls.n_failures else []
     return " · ".join(parts)
 
 

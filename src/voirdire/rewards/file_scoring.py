@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -17,17 +16,10 @@ import polars.selectors as cs
 
 from voirdire._validation import change_fields
 from voirdire.documents import plain_json
-from voirdire.errors import InputError
-from voirdire.io.verdict_files import columns_of_file, encode_part, verdict_format
 from voirdire.judging.binding import check_behavior
 from voirdire.judging.file_run import judge_source
 from voirdire.judging.items import ItemSource
-from voirdire.judging.outputs import (
-    STORE_NAME,
-    PartsWriter,
-    SetAside,
-    check_place,
-)
+from voirdire.judging.outputs import STORE_NAME, TableWriter
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import make_contribution_frame, name_contributions
@@ -37,9 +29,8 @@ from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_rew
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
@@ -49,13 +40,11 @@ if TYPE_CHECKING:
 __all__ = [
     "SCORE_COLUMNS",
     "BehaviorScores",
-    "RewardWriter",
     "ScoreTally",
     "ScoringProgress",
     "ScoringSummary",
-    "StreamWriter",
-    "check_rewards_output",
     "make_reward_frame",
+    "open_rewards",
     "score_file",
 ]
 
@@ -244,21 +233,12 @@ SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "mi
 """What a file of rewards begins with."""
 
 
-def check_rewards_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
-    """Check where rewards go; return the file and its format.
-
-    Only a file of rewards and an empty file may be replaced.
-    """
-    written_as = verdict_format(output)
-    target = check_place(output, source=source, what="items")
-    if target.exists() and target.stat().st_size:
-        columns = columns_of_file(target)
-        if columns[: len(SCORE_COLUMNS)] != SCORE_COLUMNS:
-            msg = (
-                f"`output` must not replace {str(output)!r}, which holds no rewards. Name another."
-            )
-            raise InputError(msg)
-    return target, written_as
+def open_rewards(output: str | Path, *, source: object) -> TableWriter:
+    """Return what writes a file of rewards; it replaces no other file."""
+    n = len(SCORE_COLUMNS)
+    return TableWriter(
+        output, source=source, holds="rewards", is_ours=lambda names: names[:n] == SCORE_COLUMNS
+    )
 
 
 def make_reward_frame(scores: Scores) -> pl.DataFrame:
@@ -274,34 +254,6 @@ def make_reward_frame(scores: Scores) -> pl.DataFrame:
             "missing": pl.Series(missing, dtype=pl.String),
         }
     )
-
-
-class StreamWriter:
-    """Writes rows to standard output as JSONL, at once."""
-
-    def add_rows(self, frame: pl.DataFrame) -> None:
-        """Write rows."""
-        sys.stdout.buffer.write(encode_part(frame, "jsonl"))
-        sys.stdout.buffer.flush()
-
-    def publish_table(self) -> None:
-        """Do nothing, since all rows are written."""
-
-
-class RewardWriter(PartsWriter):
-    """Writes a table in parts, and joins them into the output at the end; a context manager."""
-
-    def __init__(self, target: Path, *, written_as: VerdictFormat, columns: Sequence[str]) -> None:
-        super().__init__(target, written_as)
-        self._format, self._columns = written_as, columns
-
-    def add_rows(self, frame: pl.DataFrame) -> None:
-        """Write rows."""
-        self.add(encode_part(frame, self._format))
-
-    def publish_table(self) -> None:
-        """Join the parts into the output."""
-        self.publish(self._columns)
 
 
 _BATCH_ITEMS = 8_192
@@ -399,12 +351,12 @@ def score_file(
 
     def report(judging: JudgingProgress | None = None) -> None:
         if progress is not None:
-            n_dropped = set_aside.count if judging is None else judging.n_dropped
+            n_dropped = writer.set_aside.count if judging is None else judging.n_dropped
             state = ScoringProgress(n_items=tally.n_items, n_dropped=n_dropped, judging=judging)
             progress(state)
 
     with ExitStack() as stack:
-        writer, set_aside = _open_output(output, source=source, columns=columns, stack=stack)
+        writer = stack.enter_context(open_rewards(output, source=source))
         verdict_file, calls = None, None
         chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
         if isinstance(chosen, JudgeSource):
@@ -422,7 +374,7 @@ def score_file(
             stored = chosen
         reading = run_settings.reading(judged=model.judge.judged)
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
-            set_aside.add(batch.dropped)
+            writer.set_aside.add(batch.dropped)
             if batch.items:
                 scores = scorer.score(batch.items, stored.take(batch.items))
                 frame = make_reward_frame(scores)
@@ -430,12 +382,11 @@ def score_file(
                 if run_settings.explain:
                     added = make_contribution_frame(model, scores)
                     frame = pl.concat([frame, added], how="horizontal")
-                writer.add_rows(frame)
+                writer.add(frame)
                 report()
         scorer.check_base()
         items.check_unchanged()
-        dropped_output = set_aside.publish()
-        writer.publish_table()
+        dropped_output = writer.publish(columns)
     seconds = time.monotonic() - started
     return ScoringSummary(
         output=str(output),
@@ -450,26 +401,14 @@ def score_file(
         missing=tally.missing,
         behaviors=tally.behaviors(tuple(row.id for row in model.rubric.behaviors)),
         is_centered=run_settings.center,
-        n_dropped=set_aside.count,
-        dropped=set_aside.first,
-        dropped_output=None if dropped_output is None else str(dropped_output),
+        n_dropped=writer.set_aside.count,
+        dropped=writer.set_aside.first,
+        dropped_output=dropped_output,
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
         notes=(*chosen.notes, *scorer.notes),
         calls=calls,
     )
-
-
-def _open_output(
-    output: str | Path, *, source: object, columns: Sequence[str], stack: ExitStack
-) -> tuple[RewardWriter | StreamWriter, SetAside]:
-    if str(output) == "-":
-        return StreamWriter(), SetAside(None)
-    target, written_as = check_rewards_output(Path(output), source=source)
-    set_aside = stack.enter_context(SetAside(target.with_name(f"{target.name}.dropped.jsonl")))
-    writer = stack.enter_context(RewardWriter(target, written_as=written_as, columns=columns))
-    set_aside.open(writer.folder / "dropped.jsonl")
-    return writer, set_aside
 
 
 def _judge_first(
@@ -482,7 +421,7 @@ def _judge_first(
     **watching: Any,
 ) -> tuple[Path, CallSummary | None]:
     """Judge every item into a temporary file; a repeated run finds replies in the store."""
-    items.keep()
+    items.save()
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voirdire-")))
     beside = Path.cwd() if str(output) == "-" else Path(output).resolve().parent
     if settings.store is None:

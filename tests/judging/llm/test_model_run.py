@@ -98,21 +98,6 @@ def test_every_item_gets_its_own_answers_in_the_order_of_the_file(tmp_path, two,
     assert sum(asked.seen.values()) == 1_203
 
 
-def test_a_second_run_calls_nothing_and_writes_the_same(tmp_path, two, write_items):
-    source = write_items(make_items(700))
-    first, second = Asked(read_off), Asked(read_off)
-
-    judge_file(source, tmp_path / "a.parquet", rubric=two, judge=LlmJudge(model=first.model))
-    summary = judge_file(
-        source, tmp_path / "b.parquet", rubric=two, judge=LlmJudge(model=second.model)
-    )
-
-    assert not second.seen
-    assert summary.n_reused == 700
-    one, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in "ab")
-    assert one.equals(other)
-
-
 def test_another_class_rule_pays_for_nothing_and_another_question_for_everything(
     tmp_path, two, write_items
 ):
@@ -401,23 +386,6 @@ def test_verdicts_are_examined_as_they_are(two):
         "careful": "passed",
         "always": "failed",
     }
-
-
-def test_rows_without_a_response_are_set_aside_and_the_run_comes_to_its_end(tmp_path, two):
-    source, output = tmp_path / "items.jsonl", tmp_path / "v.parquet"
-    rows = [{"id": f"i{n}", "prompt": "p", "response": f"answer {n}"} for n in range(3)]
-    del rows[1]["response"]
-    pl.DataFrame(rows).write_ndjson(source)
-
-    for _ in range(2):  # the second run finds what the first one wrote
-        judge = LlmJudge(model=Asked(read_off).model, probability="stated")
-        summary = judge_file(source, output, rubric=two, judge=judge)
-
-        assert (summary.n_items, summary.n_dropped) == (2, 1)
-        assert set(pl.read_parquet(output)["item"]) == {"i0", "i2"}
-        dropped = tmp_path / "v.parquet.dropped.jsonl"
-        assert len(dropped.read_text().splitlines()) == 1
-        assert not list(tmp_path.glob(".v.parquet.*"))
 
 
 def test_an_estimate_counts_stored_failures_where_they_are_called_again(tmp_path, two, write_items):

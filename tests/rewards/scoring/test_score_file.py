@@ -235,7 +235,7 @@ def test_every_item_without_a_reward_says_why_and_none_gets_zero(tmp_path):
     rewards = {row["item"]: row for row in read(tmp_path / "r.jsonl")}
     missing = {name: row["missing"] for name, row in rewards.items() if row["reward"] is None}
     assert missing == {
-        "i0": "failed verdict: no probability",
+        "i0": "failed verdict: the judge gave no probability",
         "i1": "no base reward",
         "i2": "the base reward is no finite number",
         "i3": "no behavior",

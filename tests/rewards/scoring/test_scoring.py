@@ -170,7 +170,7 @@ def test_everything_that_keeps_an_item_from_a_reward_is_named():
         "no-behavior": "no behavior",
         "unknown": "unknown behavior 'dance'",
         "unweighed": "no weights for behavior 'chat'",
-        "failed": "failed verdict: no probability",
+        "failed": "failed verdict: the judge gave no probability",
         "no-base": "no base reward",
         "nan": "the base reward is no finite number",
         "inf": "the base reward is no finite number",

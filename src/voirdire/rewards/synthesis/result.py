@@ -209,7 +209,7 @@ class SynthesisProgress:
         US dollars of the writing so far; None where the price is not known.
     is_judging : bool
         Whether drafts are being verified.
-    stopping : bool
+    is_stopped : bool
         Whether the run was interrupted, and the calls in flight are waited for.
     """
 
@@ -222,7 +222,7 @@ class SynthesisProgress:
     concurrency: int
     cost: float | None
     is_judging: bool = False
-    stopping: bool = False
+    is_stopped: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from voirdire.errors import CostLimitReachedError, InputError
-from voirdire.judging.background_loop import BackgroundLoop, collect_garbage_less_often
 from voirdire.judging.engine import make_engine
 from voirdire.judging.outputs import (
     SetAside,
@@ -24,10 +23,10 @@ from voirdire.judging.outputs import (
     publish,
     unfinished_folder,
 )
-from voirdire.judging.run import Watch
+from voirdire.judging.run import run_engine
 from voirdire.judging.settings import StoredReplies
 from voirdire.judging.summary import RunRecord
-from voirdire.judging.tables import make_run_verdicts
+from voirdire.judging.tables import make_verdicts
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import list_assignments, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
@@ -174,7 +173,7 @@ def synthesize(
     [('good', 'Thank you!'), ('bad', 'Hm.')]
     """
     plan = plan_synthesis(model, **settings)
-    set_aside = SetAside(None)
+    set_aside = SetAside()
     items = read_prompts(prompts, plan, set_aside=set_aside)
     stored = StoredReplies(plan.settings.store or False, plan.settings.retry_failures)
     with open_replies(stored) as replies:
@@ -241,20 +240,20 @@ def synthesize_file(
     plan = plan_synthesis(model, **settings)
     settled: dict[str, Any] = {"stopping": stopping, "progress": progress}
     if str(output) == "-":
-        set_aside = SetAside(None)
+        set_aside = SetAside()
         prompts = read_prompts(source, plan, set_aside=set_aside)
         with open_replies(plan.settings.replies) as replies:
             run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
             _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
         return run.summarize(set_aside, output="-")
-    targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
-    with SetAside(dropped) as set_aside, unfinished_folder(target) as folder:
-        set_aside.open(folder / "dropped.jsonl")
+    target, rejected, dropped = _check_outputs(Path(output), source=source)
+    with unfinished_folder(target) as folder:
+        set_aside = SetAside(dropped, folder / "dropped.jsonl")
         prompts = read_prompts(source, plan, set_aside=set_aside)
         rows, given_up = folder / "rows.jsonl", folder / "rejected.jsonl"
         with (
-            open_replies(plan.settings.replies, output=target, written=targets) as replies,
+            open_replies(plan.settings.replies, output=target) as replies,
             explain_write_errors(target),
         ):
             run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
@@ -269,7 +268,7 @@ def synthesize_file(
         set_aside,
         output=str(output),
         rejected_output=str(rejected) if rejected.exists() else None,
-        dropped_output=None if dropped_output is None else str(dropped_output),
+        dropped_output=dropped_output,
     )
 
 
@@ -291,7 +290,7 @@ def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
     target = check_place(output, source=source, what="prompts")
     rejected = target.with_name(f"{target.name}.rejected{_SUFFIX}")
     for path, kind in ((target, SynthesizedRow), (rejected, RejectedSlot)):
-        if not may_replace(path, [each.name for each in fields(kind)]):
+        if not may_replace(path, tuple(each.name for each in fields(kind)).__eq__):
             msg = (
                 f"`output` must not replace {str(path)!r}, which is no file of a synthesis. Move "
                 "it, or name another."
@@ -324,36 +323,30 @@ class SynthesisRun:
     def make_completions(self) -> Iterator[Assignment]:
         """Give the completions of each prompt, in the order of the prompts."""
         prompts = iter(self.prompts)
-        with collect_garbage_less_often(), BackgroundLoop() as loop:
-            loop.held = self
-            tell = None if self.progress is None else self._tell
-            watched = Watch(self, loop, stopping=self.stopping, report=tell)
-            try:
-                with watched as watch:
-                    loop.run(self.start())
-                    while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
-                        self._groups = [list(list_assignments(each, self.plan)) for each in some]
-                        self._write_and_verify(loop, watch)
-                        for group in self._groups:
-                            self._tally.add(group)
-                        groups, self._groups = self._groups, []
-                        watch.check()
-                        for group in groups:
-                            yield from group
-            except CostLimitReachedError as error:
-                n_done = self._tally.counts["n_prompts"]
-                done = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
-                raise CostLimitReachedError(f"{error} {done} done.") from error
+        tell = None if self.progress is None else self._tell
+        try:
+            with run_engine(self, stopping=self.stopping, report=tell) as ask:
+                while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
+                    self._groups = [list(list_assignments(each, self.plan)) for each in some]
+                    self._write_and_verify(ask)
+                    for group in self._groups:
+                        self._tally.add(group)
+                    groups, self._groups = self._groups, []
+                    for group in groups:
+                        yield from group
+        except CostLimitReachedError as error:
+            n_done = self._tally.counts["n_prompts"]
+            done = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
+            raise CostLimitReachedError(f"{error} {done} done.") from error
 
     def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
-        if (judged := self._judge.counts) is not None:
-            self._record.note(judged, n_answered=self._judge.n_done)
+        self._record.report(self._judge.counts)
         known = {**vars(self._writer.counts), "n_reused": self._writer.n_reused}
         return self._tally.summarize(
             self.plan,
             calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
-            judge_calls=self._record.summary(),
+            judge_calls=self._record.summarize_calls(),
             n_dropped=set_aside.count,
             dropped=set_aside.first,
             **{"output": None, "rejected_output": None, "dropped_output": None} | outputs,
@@ -387,13 +380,13 @@ class SynthesisRun:
         finally:
             await self._judge.close(drain_s=drain_s)
 
-    def _write_and_verify(self, loop: BackgroundLoop, watch: Watch) -> None:
+    def _write_and_verify(self, ask: Callable[[Any], Any]) -> None:
         """Write and verify drafts, and repeat this for rejected ones, up to `n_attempts` times."""
         waiting = [each for group in self._groups for each in group]
         for _ in range(self.plan.settings.n_attempts):
-            drafts = loop.run(self._writer.write(waiting), watch=watch.check)
+            drafts = ask(self._writer.write(waiting))
             self._is_judging = True
-            loop.run(self._verify(waiting, drafts), watch=watch.check)
+            ask(self._verify(waiting, drafts))
             self._is_judging = False
             for each, draft in zip(waiting, drafts, strict=True):
                 each.drafts.append(draft)
@@ -411,7 +404,8 @@ class SynthesisRun:
             replace(each.prompt, id=each.id, response=draft.response) for each, draft in pending
         ]
         verdicts = await self._judge.ask(items)
-        judged = make_run_verdicts(items, verdicts, self.plan.judging, record=self._record)
+        judged = make_verdicts(items, verdicts, self.plan.judging)
+        self._record.add(items, judged, verdicts)
         classes = {
             row: each.classes[number]
             for each in judged.completion_classes
@@ -425,7 +419,7 @@ class SynthesisRun:
             draft.completion_class = classes.get(row)
             _check(each, draft, dict(zip(judged.questions, labels[row], strict=True)))
 
-    def _tell(self, state: CallCounts, **_: object) -> None:
+    def _tell(self, state: CallCounts) -> None:
         """Say how far it is, by how the calls of the writer stand."""
         n_done = [sum(each.is_done for each in group) for group in self._groups]
         n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))
@@ -442,7 +436,7 @@ class SynthesisRun:
                     concurrency=state.concurrency,
                     cost=state.cost,
                     is_judging=self._is_judging,
-                    stopping=state.is_stopped and state.n_in_flight > 0,
+                    is_stopped=state.is_stopped,
                 )
             )
 

@@ -16,18 +16,14 @@ from voirdire._messages import shorten
 from voirdire._validation import change_fields
 from voirdire.documents import hash_content, plain_json
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.verdict_files import verdict_format
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import asks_a_model
-from voirdire.judging.outputs import STORE_NAME
+from voirdire.judging.outputs import STORE_NAME, TableWriter
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.file_scoring import (
-    SCORE_COLUMNS,
-    RewardWriter,
-    check_rewards_output,
-    make_reward_frame,
-)
+from voirdire.rewards.file_scoring import SCORE_COLUMNS, make_reward_frame, open_rewards
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import NO_BASE, Combiner
 from voirdire.rewards.settings import ReplaySettings
@@ -268,11 +264,11 @@ def replay(
             scores = rescorer.scores(frame)
             tally.add(frame, scores)
             if writer is not None:
-                writer.add_rows(make_reward_frame(scores))
+                writer.add(make_reward_frame(scores))
             if progress is not None:
                 progress(rescorer.n)
         if writer is not None:
-            writer.publish_table()
+            writer.publish(SCORE_COLUMNS)
     whole, steps, behaviors = tally.parts()
     return Replay(
         run=str(rescorer.run.folder),
@@ -518,15 +514,16 @@ def _find_fitting_verdicts(
 # Files ------------------------------------------------------------------------------------------
 
 
-def _open_writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWriter:
-    target, written_as = check_rewards_output(Path(output), source=run.folder)
-    if is_part_of_run(target, run.folder):
+def _open_writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> TableWriter:
+    verdict_format(Path(output))
+    writer = open_rewards(output, source=run.folder)
+    if is_part_of_run(Path(output).resolve(), run.folder):
         msg = (
             f"`output` must be no file of the run itself, got {shorten(str(output), width=160)!r}. "
             "Give it another name."
         )
         raise InputError(msg)
-    return stack.enter_context(RewardWriter(target, written_as=written_as, columns=SCORE_COLUMNS))
+    return stack.enter_context(writer)
 
 
 # Figures -----------------------------------------------------------------------------------------

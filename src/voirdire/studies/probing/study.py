@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
@@ -172,7 +171,7 @@ def estimate_probing(
         for request in layout.requests:
             if needs_engine(request.plan.judge):
                 distinct = {hash_item(item): item for item in request.items}  # one call each
-                row = estimate_calls(partial(list, distinct.values()), request.plan, replies)
+                row = estimate_calls(distinct.values(), request.plan, replies)
                 estimates.append(replace(row, judge=f"{row.judge}: {request.name}"))
     return sum(len(row.items) for row in layout.requests), tuple(estimates)
 
