@@ -267,7 +267,7 @@ class DroppedRowsWarning(UserWarning):
 
 
 class DoubtfulLabelsWarning(UserWarning):
-    """Labels look as if they were not of one study: a caution of the result says how."""
+    """Labels may not mean what they seem to: not of one study, or of a judge with odd replies."""
 
 
 class UncertifiedWarning(UserWarning):

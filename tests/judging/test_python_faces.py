@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import voirdire
+from judging.conftest import TINY
 from judging.live.live_cases import RUBRIC, Gated, Script, items_of, until
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
-from voirdire.errors import AccessError, InputError
-from voirdire.judging import LlmJudge
+from voirdire.errors import AccessError, DoubtfulLabelsWarning, InputError
+from voirdire.judging import LlmJudge, judge_items
+from voirdire.rubrics import rubric_from_text
 from voirdire.testing import ScriptedModel
 
 STORE = "voirdire-replies.sqlite"
@@ -37,6 +39,24 @@ def test_a_model_is_named_with_its_address(server):
 
     assert judge.name == "openai/test"
     assert found.probabilities.tolist() == [[0.25, 0.5]] * 6
+
+
+def test_half_a_surrogate_pair_in_a_row_loses_no_other():
+    rows = [{"prompt": "Q", "response": "Half \ud83d here."}, {"response": "I'm sorry."}]
+
+    found = voirdire.judge(rows)
+
+    assert found.probabilities.shape == (2, 21)
+    assert not found.failures
+
+
+def test_what_to_beware_of_is_said_after_the_last_batch(server):
+    server.answer = lambda item, key, form: 0.5
+    server.script = lambda item, n: "content_filter" if item == "item-3" else "ok"
+    judge = LlmJudge(model="openai/test", base_url=server.url, probability="stated")
+
+    with pytest.warns(DoubtfulLabelsWarning, match=r"the same answer, 0\.5"):
+        list(judge_items(items_of(30), judge, rubric=rubric_from_text(TINY)))
 
 
 def test_replies_of_a_server_are_stored_by_default(server):

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import check_count, check_names
-from voirdire.errors import DegenerateDataWarning, NoDataError
+from voirdire.errors import DegenerateDataWarning, DoubtfulLabelsWarning, NoDataError
 from voirdire.io.declared import ItemLayout
-from voirdire.judging.binding import check_behavior, needs_engine, note_distrust, plan_judging
+from voirdire.judging.binding import EngineJudge, check_behavior, note_distrust, plan_judging
 from voirdire.judging.engine import make_engine
 from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.model_settings import ModelSettings
@@ -240,6 +240,11 @@ def judge_items(
     Verdicts
         Probabilities, labels and completion classes of the next items, in their order.
 
+    Warns
+    -----
+    DoubtfulLabelsWarning
+        After the last batch, of what to beware of in a model's replies.
+
     Raises
     ------
     InputError
@@ -260,7 +265,11 @@ def judge_items(
     if behavior is not None:
         change = msgspec.structs.replace
         pending = (change(x, behavior=behavior) if x.behavior is None else x for x in pending)
-    yield from judge_batches(pending, plan, RunRecord(plan), batch_size=size)
+    record = RunRecord(plan)
+    yield from judge_batches(pending, plan, record, batch_size=size)
+    calls = record.summarize_calls()
+    for note in calls.steps_down if calls else ():
+        warnings.warn(note, DoubtfulLabelsWarning, stacklevel=2)
 
 
 def judge_by_plan(
@@ -289,7 +298,7 @@ async def ajudge_by_plan(
 
     When it is cancelled, the calls in flight finish first, so that paid replies are stored.
     """
-    if not needs_engine(plan.judge):
+    if not isinstance(plan.judge, EngineJudge):
         return await asyncio.to_thread(judge_by_plan, items, plan, progress=progress)
     record = RunRecord(plan, progress)
     batches = []
@@ -317,5 +326,5 @@ def _join(batches: Sequence[Verdicts], plan: JudgingPlan, record: RunRecord) -> 
 
 def _open(replies: StoredReplies, plan: JudgingPlan) -> AbstractContextManager[StoredReplies]:
     """Open the given store; by default one in the current folder where calls cost money."""
-    is_needed = needs_engine(plan.judge) and plan.judge.is_remote
+    is_needed = isinstance(plan.judge, EngineJudge) and plan.judge.is_remote
     return open_replies(replies if is_needed or replies.store else replace(replies, store=False))

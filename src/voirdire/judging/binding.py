@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -47,12 +47,8 @@ __all__ = [
     "EngineJudge",
     "JudgingPlan",
     "ask_in_process",
-    "asks_a_model",
     "bind_model",
     "check_behavior",
-    "is_cascade",
-    "is_jury",
-    "needs_engine",
     "note_distrust",
     "plan_judging",
     "refuse_kinds",
@@ -249,26 +245,6 @@ class BoundJury(EngineJudge):
     yes_from: list[list[float]]
 
 
-def asks_a_model(judge: Answerer) -> TypeGuard[BoundJudge]:
-    """Return whether the judge is a language model, which answers every kind of question."""
-    return isinstance(judge, BoundJudge)
-
-
-def is_cascade(judge: Answerer) -> TypeGuard[BoundCascade]:
-    """Return whether the judge is a cascade."""
-    return isinstance(judge, BoundCascade)
-
-
-def is_jury(judge: Answerer) -> TypeGuard[BoundJury]:
-    """Return whether the judge is a jury."""
-    return isinstance(judge, BoundJury)
-
-
-def needs_engine(judge: Answerer) -> TypeGuard[EngineJudge]:
-    """Return whether the judge makes calls, so that it needs an engine."""
-    return isinstance(judge, EngineJudge)
-
-
 # Binding ---------------------------------------------------------------------------------------
 
 
@@ -295,7 +271,7 @@ def plan_judging(
     limit = _choose_threshold(threshold, answering, rubric)
     rubric, notes = _leave_out(answering, rubric, whole=whole)
     limit = select_threshold(limit, rubric.propositions)
-    if asks_a_model(answering):
+    if isinstance(answering, BoundJudge):
         _check_calibration(answering, threshold=limit, judged=judged)
     return JudgingPlan(
         judge=answering,
@@ -415,7 +391,7 @@ def _bind_jury(jury: JuryJudge, rubric: Rubric, *, judged: Judged) -> BoundJury:
         msg = f"`judges` of a jury must have different names, got {_quote(again)} twice."
         raise InputError(f"{msg} Give each a `name`.")
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
-    local = [plan.judge.name for plan in members if not asks_a_model(plan.judge)]
+    local = [plan.judge.name for plan in members if not isinstance(plan.judge, BoundJudge)]
     if others and local:
         msg = f"`judges` of a jury must be language models for {_quote(others[0])}, which is not"
         raise InputError(f"{msg} boolean, got {_quote(local[0])}. Leave it out.")
@@ -431,7 +407,7 @@ def _bind_jury(jury: JuryJudge, rubric: Rubric, *, judged: Judged) -> BoundJury:
         source="jury",
         asked={**settings, "judges": rows},
         fingerprint=hash_content({**settings, "judges": prints, "thresholds": thresholds}),
-        is_remote=any(needs_engine(plan.judge) and plan.judge.is_remote for plan in members),
+        is_remote=any(getattr(plan.judge, "is_remote", False) for plan in members),
         sees_images=all(plan.sees_images for plan in members),
         notes=tuple(dict.fromkeys(notes)),
         jury=jury,
@@ -522,7 +498,7 @@ def _leave_out(judge: Answerer, rubric: Rubric, *, whole: bool) -> tuple[Rubric,
 
 def _find_columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
-    if not asked and not needs_engine(judge):
+    if not asked and not isinstance(judge, EngineJudge):
         refuse_kinds(rubric)
     places = {name: place for place, name in enumerate(judge.questions)}
     if lacking := [name for name in asked if name not in places]:
@@ -541,9 +517,9 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
 
 def _note_differences(judge: Answerer, rubric: Rubric) -> list[str]:
     """Write notes on questions that are not asked, asked in other words, or not calibrated."""
-    notes = list(judge.notes) if needs_engine(judge) else []
+    notes = list(judge.notes) if isinstance(judge, EngineJudge) else []
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
-    if others and not needs_engine(judge):
+    if others and not isinstance(judge, EngineJudge):
         notes.append(f"not asked, since they are not boolean: {_list_names(others)}")
     texts = getattr(judge, "question_texts", None) or {}
     reworded = [
@@ -551,7 +527,7 @@ def _note_differences(judge: Answerer, rubric: Rubric) -> list[str]:
     ]
     if reworded:
         notes.append(f"the judge was made for another wording of: {_list_names(reworded)}")
-    known = judge.judge.known_calibration if asks_a_model(judge) else None
+    known = judge.judge.known_calibration if isinstance(judge, BoundJudge) else None
     raw = [] if known is None else [q for q in rubric.propositions if q not in known.questions]
     return [*notes, f"not calibrated: {_list_names(raw)}"] if raw else notes
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from voirdire.judging.asking import Answer  # noqa: TC001  # msgspec reads the annotation
-from voirdire.judging.binding import needs_engine
+from voirdire.judging.binding import EngineJudge
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -154,6 +154,6 @@ def combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVer
         is_stored=all(
             ballot.is_stored
             for ballot, plan in zip(ballots, bound.members, strict=True)
-            if needs_engine(plan.judge)
+            if isinstance(plan.judge, EngineJudge)
         ),
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
-from voirdire.judging.binding import ask_in_process, asks_a_model, is_cascade, is_jury
+from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, ask_in_process
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.caller import CallCounts, Caller, CircuitBreaker, OutOfOrderError
 from voirdire.judging.combine import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.records import Item
 
@@ -759,13 +759,13 @@ def make_engine(
     Nothing is opened or called yet. A judge that cannot be asked this way raises an `InputError`.
     """
     judge: Any = plan.judge
-    if is_jury(judge):
+    if isinstance(judge, BoundJury):
         return JuryEngine(judge, [make_engine(row, replies, live=live) for row in judge.members])
-    if is_cascade(judge):
+    if isinstance(judge, BoundCascade):
         first = FunctionEngine(judge.first, live=live)
         then = ModelEngine(judge.then, replies, live=live)
         return CascadeEngine(judge, first=first, then=then)
-    if asks_a_model(judge):
+    if isinstance(judge, BoundJudge):
         return ModelEngine(judge, replies, live=live)
     return FunctionEngine(plan, live=live)
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.judging.binding import (
+    BoundCascade,
+    BoundJudge,
+    BoundJury,
     ask_in_process,
-    asks_a_model,
     check_behavior,
-    is_cascade,
-    is_jury,
     plan_judging,
 )
 from voirdire.judging.call_plan import hash_item
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from voirdire.judging.binding import BoundJudge, JudgingPlan
+    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.settings import StoredReplies
@@ -132,8 +132,8 @@ def estimate_run(
 
 def estimate_calls(items: Iterable[Item], plan: JudgingPlan, replies: StoredReplies) -> RunEstimate:
     """Estimate the calls and the cost of judging items, of all judges of a jury together."""
-    judges = [row.judge for row in plan.judge.members] if is_jury(plan.judge) else [plan.judge]
-    models = [judge for judge in judges if asks_a_model(judge)]
+    plans = plan.judge.members if isinstance(plan.judge, BoundJury) else (plan,)
+    models = [row.judge for row in plans if isinstance(row.judge, BoundJudge)]
     if not models:
         msg = f"`judge` must be a language model, got {plan.judge.name!r}: other judges make no"
         raise InputError(f"{msg} calls.")
@@ -167,7 +167,7 @@ def estimate_calls(items: Iterable[Item], plan: JudgingPlan, replies: StoredRepl
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         cost=None if None in costs else math.fsum(filter(None, costs)),
-        n_kept=n_items - n_asked if is_cascade(plan.judge) else None,
+        n_kept=n_items - n_asked if isinstance(plan.judge, BoundCascade) else None,
     )
 
 
@@ -175,7 +175,7 @@ def _list_calls(
     items: Sequence[Item], bound: BoundJudge, replies: StoredReplies
 ) -> Iterator[tuple[Item, CallSpec, bool]]:
     """List the calls about items, and whether a stored reply or failure answers each."""
-    if is_cascade(bound):
+    if isinstance(bound, BoundCascade):
         goes_on = bound.goes_on(ask_in_process(items, bound.first)).tolist()
         items = list(compress(items, goes_on))
     keys = [hash_item(item) for item in items]

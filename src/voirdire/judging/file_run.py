@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, VoirdireError
-from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
+from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
 from voirdire.judging.items import ItemSource
 from voirdire.judging.judges_file import load_judges
 from voirdire.judging.outputs import STORE_NAME, TableWriter, open_replies
@@ -123,7 +123,7 @@ def judge_source(
         writer = stack.enter_context(TableWriter(output, source=items.source, **ours))
         record = RunRecord(plan, progress, set_aside=writer.set_aside)
         replies = settings.replies
-        if needs_engine(plan.judge):
+        if isinstance(plan.judge, EngineJudge):
             replies = stack.enter_context(open_replies(replies, output=writer.target))
             if replies.opened is not None and writer.target is not None:
                 stack.enter_context(

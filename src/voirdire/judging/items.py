@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import weakref
 from collections import Counter
@@ -10,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import msgspec
-
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped, Item
+from voirdire.records.plain import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +55,8 @@ def read_items_in_memory(
                     f'({shorten(row)}). Write {{"prompt": ..., "response": ...}}.'
                 )
                 raise InputError(msg)
-            encoded = msgspec.json.encode(dict(row), enc_hook=_to_plain)
-            decoded.append((number, msgspec.json.decode(encoded), len(encoded)))
+            plain = encode_json(dict(row))
+            decoded.append((number, json.loads(plain), len(plain)))
         reader = ItemReader(reading, source="items", stem="items")
         table = join_batches(reader.batches(iter(decoded), batch_size=1_024))
         return table.items, table.dropped
@@ -72,13 +72,6 @@ def read_items_in_memory(
         except RowError as error:
             dropped.append(error.dropped(source="items", line=line, item=item.id))
     return kept, tuple(dropped)
-
-
-def _to_plain(value: Any) -> Any:
-    """Convert NumPy's scalars and arrays, sets, and other objects to JSON values."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
 
 
 class ItemSource:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from voirdire._validation import check_positive
-from voirdire.judging.binding import is_cascade
+from voirdire.judging.binding import BoundCascade
 from voirdire.judging.combine import failed_verdict
 from voirdire.judging.engine import CLOSED, LATE, make_engine
 from voirdire.judging.settings import LiveSettings, StoredReplies
@@ -101,7 +101,7 @@ class LiveJudge:
             self._columns[place] = len(names)
             names += row.number_names
         self._asked, self._names = asked, tuple(names)
-        self._is_cascade = is_cascade(plan.judge)
+        self._is_cascade = isinstance(plan.judge, BoundCascade)
         self._remembered: OrderedDict[bytes, _Answer] = OrderedDict()
         replies = StoredReplies(store, self.settings.retry_failures)
         self._engine = make_engine(plan, replies, live=self.settings)

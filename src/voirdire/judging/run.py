@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.background_loop import BackgroundLoop
-from voirdire.judging.binding import needs_engine
+from voirdire.judging.binding import EngineJudge
 from voirdire.judging.engine import in_thread, make_engine
 from voirdire.judging.settings import DEFAULT_REPLIES, StoredReplies
 from voirdire.judging.tables import judge_in_process, make_verdicts
@@ -114,7 +114,7 @@ def judge_batches(
     Verdicts
         On the next items.
     """
-    if needs_engine(plan.judge):
+    if isinstance(plan.judge, EngineJudge):
         engine = make_engine(plan, replies)
         answered = ask_in_order(split_into_batches(items, batch_size), engine, plan, record)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._messages import shorten
-from voirdire.judging.binding import is_cascade, needs_engine
+from voirdire.judging.binding import BoundCascade, EngineJudge
 from voirdire.judging.outputs import SetAside
 from voirdire.records.plain import without_nan
 from voirdire.records.replies import (
@@ -279,8 +279,8 @@ class RunRecord:
             self._failures.update(kinds.keys())
             self._examples = kinds | self._examples
         for answer in answers if len(self._values) < 2 else ():
-            self._values.update(answer.values)
-        if is_cascade(self._plan.judge):
+            self._values.update(value for value in answer.values if value is not None)
+        if isinstance(self._plan.judge, BoundCascade):
             first = self._plan.judge.answerers[0]
             sums["kept"] += sum([answer.answered_by == first for answer in answers])
         mass = details.missing_mass
@@ -363,7 +363,7 @@ class RunRecord:
             failures=failures,
             examples={kind: shorten(self._examples[kind], width=500) for kind in failures},
             missing_mass=missing_mass,
-            n_kept=sums["kept"] if is_cascade(self._plan.judge) else None,
+            n_kept=sums["kept"] if isinstance(self._plan.judge, BoundCascade) else None,
             answers=tuple(answers),
         )
 
@@ -413,7 +413,7 @@ class RunRecord:
             classes=tuple(classes),
             notes=self.notes(),
             calls=self.summarize_calls(),
-            asked=plan.judge.asked if needs_engine(plan.judge) else None,
+            asked=plan.judge.asked if isinstance(plan.judge, EngineJudge) else None,
             **outputs,
         )
 

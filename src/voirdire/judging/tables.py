@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.binding import ask_in_process, is_cascade, needs_engine
+from voirdire.judging.binding import BoundCascade, EngineJudge, ask_in_process
 from voirdire.judging.engine import make_function_verdicts
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
@@ -51,7 +51,7 @@ def make_verdicts(
                 other_failures[row, questions[place].id] = failure
     probabilities = _make_columns([answer.values for answer in answers], asked)
     details = None
-    if needs_engine(judge):
+    if isinstance(judge, EngineJudge):
         nothing = (None,) * len(questions)
         details = CallDetails(
             labels={
@@ -64,7 +64,7 @@ def make_verdicts(
             numeric=frozenset(row.id for row in questions if row.kind == "scale"),
         )
     answered_by = sources = None
-    if is_cascade(judge):
+    if isinstance(judge, BoundCascade):
         answered_by = tuple(str(answer.answered_by) for answer in answers)
         sources = tuple(judge.sources[name] for name in answered_by)
     return Verdicts(

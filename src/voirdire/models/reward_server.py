@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
@@ -14,6 +13,7 @@ import msgspec
 from voirdire import errors
 from voirdire._messages import shorten
 from voirdire.models.connection import HttpConnection, check_base_url, read_keys
+from voirdire.records.plain import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,7 +172,7 @@ class RewardServer:
         for n_tries in itertools.count(1):
             left_s = max(end - time.monotonic(), _LEAST_S)
             whole = {**body, "verdicts": True, "deadline_s": _HEADROOM * left_s}
-            sent = json.dumps(whole, default=_to_plain).encode()
+            sent = encode_json(whole)
             try:
                 found = await _call(self._rewards, sent, limit_s=left_s, form=ServerVerdicts)
                 found.check(len(body["items"]))
@@ -193,11 +193,6 @@ class RewardServer:
 
     def _connection(self, path: str) -> HttpConnection:
         return HttpConnection(self.address, path, name=_NAME, keys=self._keys)
-
-
-def _to_plain(value: Any) -> Any:
-    """Convert arrays of Parquet, and arguments of tools, to plain values."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 async def _call(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["as_plain", "without_nan"]
+import msgspec
+
+__all__ = ["as_plain", "encode_json", "without_nan"]
 
 
 def as_plain(record: Any) -> Any:
@@ -48,3 +51,17 @@ def without_nan(content: Any) -> Any:
     if isinstance(content, list | tuple):
         return [without_nan(value) for value in content]
     return content
+
+
+def encode_json(content: Any) -> bytes:
+    """Encode JSON: arrays and sets become lists, other objects text, halves of pairs escapes."""
+    try:
+        return msgspec.json.encode(content, enc_hook=_to_plain)
+    except UnicodeEncodeError:
+        return json.dumps(content, default=_to_plain).encode()
+
+
+def _to_plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)

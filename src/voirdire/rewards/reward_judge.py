@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.judging.binding import BoundCascade, asks_a_model
+from voirdire.judging.binding import BoundCascade, BoundJudge
 from voirdire.judging.cascade import read_bounds
 from voirdire.records.thresholds import USUAL_THRESHOLD
 
@@ -264,7 +264,7 @@ def _describe_making(plan: JudgingPlan, made_from: Any) -> dict[str, Any]:
     judge = plan.judge
     if isinstance(judge, BoundCascade):
         return _describe_cascade(judge)
-    if not asks_a_model(judge):
+    if not isinstance(judge, BoundJudge):
         is_named = isinstance(made_from, str | Path) and str(made_from)
         return {"judge": str(made_from)} if is_named else {}
     return _describe_language_model(judge.judge)

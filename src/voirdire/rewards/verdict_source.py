@@ -21,7 +21,7 @@ from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, verdict_format
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
-from voirdire.judging.binding import JudgingPlan, needs_engine, plan_judging
+from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdicts import is_verdict_table
 from voirdire.rewards.reward_judge import (
@@ -150,7 +150,7 @@ class JudgeSource:
     def check_questions(self) -> None:
         """Refuse a judge that cannot answer one of the questions."""
         judge = self.plan.judge
-        if self.questions and not needs_engine(judge):
+        if self.questions and not isinstance(judge, EngineJudge):
             msg = (
                 f"`judge` must be a language model where {shorten(self.questions[0])!r} is a "
                 f"feature, got {shorten(judge.name)!r}, which answers propositions only. Name "

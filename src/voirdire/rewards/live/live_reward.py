@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.judging.binding import needs_engine
+from voirdire.judging.binding import EngineJudge
 from voirdire.judging.live import LiveJudge
 from voirdire.judging.settings import LiveSettings
 from voirdire.rewards.against_demands import (
@@ -98,10 +98,10 @@ class LiveReward:
         self.notes = (*self._plan.notes, *filter(None, [warning]))
         self._combiner = Combiner(reward, center=center)
         propositions = self._plan.rubric.propositions
-        answers_all = needs_engine(self._plan.judge)
+        answers_all = isinstance(self._plan.judge, EngineJudge)
         self._combiner.check_questions(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
-        self.store = store if needs_engine(self._plan.judge) else None
+        self.store = store if isinstance(self._plan.judge, EngineJudge) else None
         self._judge = LiveJudge(
             self._plan, store=store, settings=self.settings, numbers_of=reward.questions
         )

@@ -19,7 +19,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdict_files import verdict_format
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.binding import asks_a_model
+from voirdire.judging.binding import BoundJudge
 from voirdire.judging.outputs import STORE_NAME, TableWriter
 from voirdire.records import Failure, Verdicts
 from voirdire.records.verdicts import NO_VERDICT
@@ -314,7 +314,7 @@ class _Rescorer:
         if judge is not None:
             self.plan = plan_reward_judging(self.reward, judge, other_judge=settings.other_judge)
             self.notes = self.plan.notes
-            if asks_a_model(self.plan.judge):
+            if isinstance(self.plan.judge, BoundJudge):
                 store = settings.store
                 store = self.run.folder / STORE_NAME if store is None else store
                 self.asking["replies"] = replace(settings.replies, store=store)
@@ -483,7 +483,7 @@ def _find_fitting_verdicts(
             "class_rule": run.class_rule,
         }
         if run.fingerprint in (plan.fingerprint, hash_content(in_run)):
-            return same if asks_a_model(plan.judge) else common, ""
+            return same if isinstance(plan.judge, BoundJudge) else common, ""
         if judge == run.judge_fingerprint:
             return same, ""
         return frozenset(), (

@@ -16,7 +16,7 @@ from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.binding import asks_a_model, is_cascade, is_jury, plan_judging
+from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, plan_judging
 from voirdire.judging.items import read_items_in_memory
 from voirdire.probes import Probe, neutral_probe, probes
 from voirdire.stats.cautions import list_names
@@ -103,13 +103,13 @@ def pair_up(probe: Probe, items: Sequence[Item]) -> Pairing:
 
 def get_public_judge(judge: Any) -> JudgeLike:
     """Return the public judge object of a plan's judge."""
-    if is_cascade(judge):
+    if isinstance(judge, BoundCascade):
         return judge.cascade
-    if is_jury(judge):
+    if isinstance(judge, BoundJury):
         # its judges may be names, which are loaded now
         judges: tuple[Any, ...] = tuple(get_public_judge(row.judge) for row in judge.members)
         return replace(judge.jury, judges=judges)
-    public: JudgeLike = judge.judge if asks_a_model(judge) else judge
+    public: JudgeLike = judge.judge if isinstance(judge, BoundJudge) else judge
     return public
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.binding import needs_engine
+from voirdire.judging.binding import EngineJudge
 from voirdire.stats.agreement.krippendorff import krippendorff_alpha
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
@@ -175,7 +175,7 @@ _ADVICE = {
 
 def advice_on(finding: ProbeFinding, plan: JudgingPlan) -> str:
     """Return advice against a bias that was found."""
-    return _ADVICE[finding.family] if needs_engine(plan.judge) else _IN_PROCESS
+    return _ADVICE[finding.family] if isinstance(plan.judge, EngineJudge) else _IN_PROCESS
 
 
 # The noise floor ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
-from voirdire.judging.binding import check_behavior, needs_engine, plan_judging
+from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.estimate import estimate_calls
 from voirdire.judging.outputs import open_replies
@@ -169,7 +169,7 @@ def estimate_probing(
     estimates = []
     with open_replies(settings.replies, makes=False) as replies:
         for request in layout.requests:
-            if needs_engine(request.plan.judge):
+            if isinstance(request.plan.judge, EngineJudge):
                 distinct = {hash_item(item): item for item in request.items}  # one call each
                 row = estimate_calls(distinct.values(), request.plan, replies)
                 estimates.append(replace(row, judge=f"{row.judge}: {request.name}"))
