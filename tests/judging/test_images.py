@@ -41,6 +41,9 @@ def server(faulty_server, tmp_path, monkeypatch):  # noqa: F811
     return faulty_server
 
 
+BASE64 = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+
+
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("given", "sent"),
@@ -48,13 +51,7 @@ def server(faulty_server, tmp_path, monkeypatch):  # noqa: F811
         (part(AWAY), AWAY),
         (part(DATA), DATA),
         ({"type": "input_image", "image_url": AWAY}, AWAY),
-        (
-            {
-                "type": "image",
-                "source": {"type": "base64", "media_type": "image/png", "data": PIXEL},
-            },
-            DATA,
-        ),
+        ({"type": "image", "source": BASE64}, DATA),
         ({"type": "image", "source": {"type": "url", "url": AWAY}}, AWAY),
         ({"type": "image", "url": AWAY}, AWAY),
     ],
@@ -88,40 +85,23 @@ def test_items_that_differ_in_an_image_alone_are_two_calls(server):
     found = voirdire.judge(items, rubric=RUBRIC, judge=judge_at(server))
 
     assert found.calls.n_calls == 2
-    assert len({Item(id=row["id"], **_as_item(row)).content_hash() for row in items}) == 2
 
 
-def _as_item(row):
-    [message] = row["prompt"]
-    images = (message["content"][1]["image_url"]["url"],)
-    prompt = (Message(role="user", content="What is it?\n[image]", images=images),)
-    return {"prompt": prompt, "response": row["response"]}
+def test_no_other_address_is_sent(server):
+    others = ["http://10.0.0.1/x.png", "file:///etc/passwd", "cat.png", "", None, 7]
+    others += [f"data:{rest}" for rest in ("image/svg+xml;base64,AA==", "text/html;base64,AA==")]
 
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://10.0.0.1/x.png",
-        "file:///etc/passwd",
-        "cat.png",
-        "",
-        "data:image/svg+xml;base64,AA==",
-        "data:text/html;base64,AA==",
-        "data:image/png;base64,<script>",
-        None,
-        7,
-    ],
-)
-def test_no_other_address_is_sent(server, address):
-    with pytest.raises(NoDataError, match="neither an `https:` address nor base64 data"):
-        voirdire.judge([asked(part(address))], rubric=RUBRIC, judge=judge_at(server))
+    for address in [*others, "data:image/png;base64,<script>"]:
+        with pytest.raises(NoDataError, match="neither an `https:` address nor base64 data"):
+            voirdire.judge([asked(part(address))], rubric=RUBRIC, judge=judge_at(server))
 
     assert not server.bodies
 
 
 def test_judges_that_see_none_set_such_items_aside(server):
     items = [asked(part(DATA)), asked(item="item-2")]
-    as_items = [Item(id=row["id"], **_as_item(items[0])) for row in items[:1]]
+    prompt = (Message(role="user", content="What is it?\n[image]", images=(DATA,)),)
+    record = Item(id="item-1", prompt=prompt, response="A cat.")
 
     blind = replace(judge_at(server, images=False), name="blind")
     jury = JuryJudge(judges=(judge_at(server), blind))
@@ -133,7 +113,7 @@ def test_judges_that_see_none_set_such_items_aside(server):
         assert [row.item for row in found.dropped] == ["item-1"]
         assert "read text only" in found.dropped[0].reason
     with pytest.raises(NoDataError, match="read text only"):
-        voirdire.judge(as_items, rubric=RUBRIC, judge=blind)
+        voirdire.judge([record], rubric=RUBRIC, judge=blind)
 
 
 def test_a_response_is_text(server):
@@ -147,10 +127,9 @@ def test_a_file_of_judges_declares_it_and_the_rest_stays_known(server, tmp_path,
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k" * 20)
     judges = tmp_path / "judges.yaml"
     judges.write_text(
-        "schema: voirdire.judges/1\njudges:\n"
-        f"  - {{name: a, model: openai/test, base_url: '{server.url}', probability: stated,"
-        " capabilities: {images: true}}\n"
-        "  - {name: b, model: anthropic/c, capabilities: {images: true}, probability: stated}\n"
+        "schema: voirdire.judges/1\n"
+        "defaults: {capabilities: {images: true}, probability: stated}\n"
+        f"judges: [{{model: openai/test, base_url: '{server.url}'}}, {{model: anthropic/c}}]\n"
     )
     seeing, known = load_judges(judges)
     items = tmp_path / "items.jsonl"

@@ -24,11 +24,13 @@ def write(tmp_path):
 
 @pytest.fixture
 def annotations(write):
-    """Write labels, all of one rater where none is named."""
+    """Write labels of raters."""
 
-    def written(labels, *, name="labels.csv"):
+    def written(labels, *, raters="x", name="labels.csv"):
         rows = [
-            ",".join(row if len(row) == 4 else (row[0], "x", *row[1:])) + "\n" for row in labels
+            f"{item},{rater},{question},{label}\n"
+            for item, question, label in labels
+            for rater in raters
         ]
         return write(name, "item,annotator,question,label\n" + "".join(rows))
 
@@ -63,26 +65,21 @@ def content(found):
 # Votes ----------------------------------------------------------------------------------------
 
 
-def test_the_majority_counts_and_ties_are_listed(learnt, annotations):
+def test_the_majority_of_all_files_counts_and_ties_are_listed(learnt, annotations):
     other = {"yes": "no", "no": "yes"}
-    votes = [(item, rater, "q", label) for item, _, label in LABELS for rater in "xy"]
-    votes += [(item, "z", "q", other[label]) for item, _, label in LABELS]
-    tie = [("i12", "x", "q", "yes"), ("i12", "y", "q", "no")]
+    votes = [*LABELS, ("i12", "q", "yes")]
+    against = [(item, question, other[label]) for item, question, label in LABELS]
 
-    found = learnt(annotations([*votes, *tie]), n_items=13)
+    found = learnt(
+        annotations(votes, raters="x", name="1.csv"),
+        annotations([*LABELS, ("i12", "q", "no")], raters="y", name="2.csv"),
+        annotations(against, raters="z", name="3.csv"),
+        n_items=13,
+    )
 
     assert content(found) == content(learnt(annotations(LABELS)))
     assert [(row.item, row.question, row.value) for row in found.tied] == [("i12", "q", "2 raters")]
     assert found.raters == ("x", "y", "z")
-
-
-def test_raters_of_several_files_vote_together(learnt, annotations):
-    wrong = annotations([("i0", "x", "q", "yes")], name="1.csv")
-    right = annotations(
-        [(item, rater, "q", label) for item, _, label in LABELS for rater in "yz"], name="2.csv"
-    )
-
-    assert content(learnt(wrong, right)) == content(learnt(annotations(LABELS)))
 
 
 def test_verdicts_count_under_the_threshold_they_declare_and_failures_not_at_all(
@@ -103,19 +100,6 @@ def test_verdicts_count_under_the_threshold_they_declare_and_failures_not_at_all
         learnt(path, n_items=13, threshold=0.5)
 
 
-def test_a_file_with_a_column_judge_is_a_judges(learnt, write):
-    rows = [
-        {"item": item, "judge": "m", "probability": 0.9 if label == "yes" else 0.1}
-        for item, _, label in LABELS
-    ]
-    path = write("j.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-
-    found = learnt(path, questions=["label"])
-
-    assert found.raters == ("m",)
-    assert found.judge.card.figures[0].n_positives == N_ITEMS // 2
-
-
 def test_wide_verdicts_are_refused_with_the_way_out(learnt, write):
     path = write("wide.csv", "item,behavior,q,judge,fingerprint\na,,0.3,m,f\n")
 
@@ -127,18 +111,13 @@ def test_wide_verdicts_are_refused_with_the_way_out(learnt, write):
 
 
 def test_items_and_labels_meet_by_id(learnt, annotations):
-    stranger = ("alien", "q", "yes")
+    turned = [(f"i{(n + 1) % N_ITEMS}", *rest) for n, (_, *rest) in enumerate(LABELS)]
 
-    found = learnt(annotations([stranger, *reversed(LABELS)]), n_items=13)
+    found = learnt(annotations([("alien", "q", "yes"), *reversed(LABELS)]), n_items=13)
 
     assert (found.n_items, found.n_unlabelled, found.n_strangers) == (N_ITEMS, 1, 1)
     assert content(found) == content(learnt(annotations(LABELS)))
-
-
-def test_labels_of_other_items_are_other_content(learnt, annotations):
-    turned = [(f"i{(n + 1) % N_ITEMS}", *rest) for n, (_, *rest) in enumerate(LABELS)]
-
-    assert content(learnt(annotations(turned))) != content(learnt(annotations(LABELS)))
+    assert content(found) != content(learnt(annotations(turned)))
 
 
 def test_an_item_without_a_label_to_one_question_teaches_the_others(learnt, annotations):
@@ -157,12 +136,11 @@ def test_questions_that_cannot_be_learnt_are_left_out_with_a_reason(learnt, anno
     names = ["q", "all_yes", "rare", "unasked"]
     rows = [f'  - {{id: {name}, kind: boolean, text: "Is it {name}?"}}\n' for name in names]
     head = 'schema: voirdire.rubric/1\nname: four\nversion: "1"\nquestions:\n'
+    rubric = rubric_from_text(head + "".join(rows))
 
-    found = learnt(
-        annotations([*LABELS, *labels]),
-        questions=(),
-        rubric=rubric_from_text(head + "".join(rows)),
-    )
+    found = learnt(annotations([*LABELS, *labels]), questions=(), rubric=rubric)
+    with pytest.raises(voirdire.NoDataError, match=r"got none \(all_yes: all 8 labels are yes\)"):
+        learnt(annotations(labels), questions=["all_yes"])
 
     assert found.judge.questions == ("q",)
     assert found.left_out == {
@@ -170,18 +148,6 @@ def test_questions_that_cannot_be_learnt_are_left_out_with_a_reason(learnt, anno
         "rare": "yes for only 1 group of items; 3 folds need 3",
         "unasked": "no labels",
     }
-
-
-def test_nothing_to_learn_is_an_error_with_the_reasons(learnt, annotations):
-    labels = [(f"i{n}", "q", "yes") for n in range(8)]
-
-    with pytest.raises(voirdire.NoDataError, match=r"got none \(q: all 8 labels are yes\)"):
-        learnt(annotations(labels))
-
-
-def test_many_answers_to_one_prompt_are_one_group(learnt, annotations):
-    with pytest.raises(voirdire.NoDataError, match=r"only 1 group of items"):
-        learnt(annotations(LABELS), prompt="Hi")
 
 
 def test_no_id_in_common_shows_both_sides(learnt, annotations):

@@ -1,238 +1,212 @@
-"""From a question to its answer over a real server, every number worked out by hand again.
+"""Files judged by a real server: every figure of the table worked out again from its JSON.
 
-A forwarder keeps what llama.cpp's server said; what is expected comes from that JSON alone.
+A forwarder keeps what llama.cpp's server was asked and said; what is expected comes from that
+alone.
 """
 
 import asyncio
+import json
 import math
 import re
-import secrets
-from dataclasses import replace
+from collections import Counter, defaultdict
+from statistics import fmean
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 
 from servers.overheard import overhear
-from voirdire.judging import LlmJudge, judge_items
-from voirdire.models import Capabilities, load_model
+from voirdire.judging import LlmJudge, judge_file, judge_items
+from voirdire.models import load_model
 from voirdire.probes import attacked, attacks
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric, rubric_from_text
 from voirdire.testing import ScriptedModel
 
-SAFETY = load_rubric("safety")
-TWO = rubric_from_text(
-    """
-schema: voirdire.rubric/1
-name: two
-version: "1"
-questions:
+HEAD = 'schema: voirdire.rubric/1\nname: asked\nversion: "1"\nquestions:\n'
+KINDS = """
   - {id: apology, kind: boolean, text: {en: "Does it apologise?", zh: "是否道歉？"}}
   - {id: disclaimer, kind: boolean, text: {en: "Does it disclaim?", zh: "是否有免责声明？"}}
+  - {id: tone, kind: choice, text: {en: "Which tone?", zh: "语气如何？"}, labels: [warm, cold]}
+  - id: topics
+    kind: multilabel
+    text: {en: "Which topics?", zh: "哪些话题？"}
+    labels: [food, travel]
+  - {id: stars, kind: scale, text: {en: "Stars?", zh: "几颗星？"}, minimum: 1, maximum: 5}
 """
-)
-ITEMS = [
-    Item(
-        id=str(number),
-        prompt=(Message(role="user", content=f"What about {topic}? 你怎么看？"),),
-        response=f"{start} {topic} is <b>not</b> my subject. {topic * 3}",
-    )
-    for number, (topic, start) in enumerate(
-        [("bread", "I'm sorry,"), ("chess", "No:"), ("maps", "抱歉，"), ("rivers", "")]
-    )
-]
+TEXT = '  - {id: why, kind: text, text: {en: "Why?", zh: "为什么？"}}\n'
+RUBRICS = {
+    "safety": load_rubric("safety"),
+    "kinds": rubric_from_text(HEAD + KINDS + TEXT),
+    "votes": rubric_from_text(HEAD + KINDS),  # a drawn text has no end
+}
+BOOLEAN = ("apology", "disclaimer")
+TOPICS = ("bread", "地图", "<b>bees</b>")
+N_SAMPLES = 3
 
 
-class Seeded:
-    """A model whose draws are the same in every run."""
+@pytest.fixture
+def judged(tmp_path, llama_server):
+    """Judge a few items; give the table, what was said of each in order, and the requests."""
+    items, output = tmp_path / "items.jsonl", tmp_path / "out.parquet"
+    rows = [{"id": topic, "prompt": "Well?", "response": f"On {topic}."} for topic in TOPICS]
+    pl.DataFrame(rows).write_ndjson(items)
 
-    def __init__(self, model, seed):
-        self._model, self._seed = model, seed
-        self.name, self.settings, self.capabilities = model.name, model.settings, model.capabilities
-        self.close = model.close
+    async def run(rubric, asking):
+        async with overhear(llama_server.address) as wire:
+            model = load_model(f"openai/{llama_server.model}", base_url=f"{wire.base_url}/v1")
+            judge = LlmJudge(model=model, n_samples=N_SAMPLES, **asking)
+            await asyncio.to_thread(judge_file, items, output, rubric=rubric, judge=judge)
+            return wire
 
-    async def reply(self, request):
-        if self._seed is not None:
-            request = msgspec.structs.replace(request, seed=self._seed)
-        return await self._model.reply(request)
+    def judge_some(rubric="kinds", **asking):
+        wire = asyncio.run(run(RUBRICS[rubric], asking))
+        said = defaultdict(list)
+        for request, answer in zip(wire.requests, wire.answers, strict=True):
+            said[topic_of(request)].extend(answer["choices"])
+        return pl.read_parquet(output), said, wire.requests
 
-
-def judged(server, items, rubric, *, seed=None, capabilities=None, **asking):
-    """Judge items one by one; give the verdicts, and what the server said of each."""
-
-    async def run():
-        async with overhear(server.address) as wire:
-            model = load_model(
-                f"openai/{server.model}",
-                base_url=f"{wire.base_url}/v1",
-                capabilities=capabilities,
-            )
-            model = Seeded(model, seed)
-            judge = LlmJudge(model=model, concurrency=1, **asking)
-            (batch,) = await asyncio.to_thread(
-                lambda: list(judge_items(items, judge, rubric=rubric))
-            )
-            return batch, wire.answers
-
-    batch, answers = asyncio.run(run())
-    return batch, [answer["choices"][0] if "choices" in answer else answer for answer in answers]
+    return judge_some
 
 
-def place_of(choice, key):
-    """Find the token right after a key's colon, where a fence may stand before the content."""
-    tokens = [step["token"] for step in choice["logprobs"]["content"]]
-    said, text = "".join(tokens), choice["message"]["content"]
-    after = said.index(text) + re.search(rf'"{key}"\s*:', text).end()
+def topic_of(request):
+    """Tell which item a request is about."""
+    shown = request["messages"][-1]["content"].replace(r"\u003c", "<").replace(r"\u003e", ">")
+    (topic,) = [topic for topic in TOPICS if f"On {topic}." in shown]
+    return topic
+
+
+def values_of(choices, key):
+    """Give what was said to a question, in every readable reply that was asked it."""
+    replies = [json.loads(row["message"]["content"]) for row in choices if is_readable(row)]
+    return [reply[key] for reply in replies if key in reply]
+
+
+def is_readable(choice):
+    """Whether a reply was not cut off, and names no label twice: no grammar rules that out."""
+    if choice["finish_reason"] != "stop":
+        return False
+    topics = json.loads(choice["message"]["content"]).get("topics", [])
+    return len(set(topics)) == len(topics)
+
+
+def probability_by_hand(choices, key):
+    """Give P(true) at the value of a key and what is on neither word, from the one reply."""
+    (choice,) = [row for row in choices if f'"{key}"' in row["message"]["content"]]
+    steps, text = choice["logprobs"]["content"], choice["message"]["content"]
+    tokens = [step["token"] for step in steps]
     begins = np.cumsum([0, *map(len, tokens)]).tolist()
-    return begins.index(after)
-
-
-def chances_by_hand(choice, key):
-    """P(true) and the missing mass at the value of a key, from the server's JSON."""
-    yes, no = weigh(choice["logprobs"]["content"], place_of(choice, key))
+    # a fence may stand before the content
+    value = "".join(tokens).index(text) + re.search(rf'"{key}"\s*:', text).end()
+    yes, no = weigh(steps[begins.index(value) :])
     return yes / (yes + no), 1 - yes - no
 
 
-def weigh(steps, place):
-    """Sum what spells true and what spells false from a step on; white space puts it off."""
-    listed = {top["token"]: math.exp(top["logprob"]) for top in steps[place]["top_logprobs"]}
-    words = {token: token.strip().lower() for token in listed}
-    yes = math.fsum(listed[t] for t, word in words.items() if word and "true".startswith(word))
-    no = math.fsum(listed[t] for t, word in words.items() if word and "false".startswith(word))
-    if not steps[place]["token"].strip():
-        later_yes, later_no = weigh(steps, place + 1)
-        taken = math.exp(steps[place]["logprob"])
-        return yes + taken * later_yes, no + taken * later_no
+def weigh(steps):
+    """Sum what begins true and what begins false; a space puts the choice off to the next."""
+    chances = {top["token"]: math.exp(top["logprob"]) for top in steps[0]["top_logprobs"]}
+    words = {token: token.strip().lower() for token in chances}
+    yes, no = (
+        math.fsum(chances[t] for t, start in words.items() if start and word.startswith(start))
+        for word in ("true", "false")
+    )
+    if not steps[0]["token"].strip():
+        later = weigh(steps[1:])
+        taken = math.exp(steps[0]["logprob"])
+        return yes + taken * later[0], no + taken * later[1]
     return yes, no
 
 
-def check(batch, choices):
-    """Compare every probability, and what is on neither word, with what the server said."""
-    assert len(batch.items) == len(choices) > 0
-    by_hand = np.array(
-        [[chances_by_hand(choice, key) for key in batch.questions] for choice in choices]
-    )
-    assert batch.failures == {}
-    assert batch.probabilities == pytest.approx(by_hand[:, :, 0], abs=1e-12)
-    assert batch.details.missing_mass == pytest.approx(by_hand[:, :, 1], abs=1e-9)
+def column(frame, question, name):
+    return dict(frame.filter(question=question).select("item", name).rows())
 
 
-def first_of(values):
-    """Give the first of some values to a run of CI, and all to a full one."""
-    return [values[0], *(pytest.param(value, marks=pytest.mark.slow) for value in values[1:])]
+def assert_other_kinds(frame, said):
+    """Compare the labels of the other kinds with the only reply that has them."""
+    for topic in TOPICS:
+        keys = ("tone", "topics", "stars", "why")
+        tone, topics, stars, why = (column(frame, key, "label")[topic] for key in keys)
+        written = [values_of(said[topic], key) for key in keys]
+        topics = sorted(json.loads(topics), key=written[1][0].index)
+        assert [[tone], [topics], [float(stars)], [why]] == written
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("language", first_of(["en", "zh"]))
-def test_the_safety_rubric_in_one_call(llama_server, language):
-    batch, choices = judged(llama_server, ITEMS, SAFETY, language=language)
-
-    check(batch, choices)
-    for choice in choices:
-        for key in SAFETY.propositions:
-            assert both_are_listed(choice, key)
-    assert len(set(batch.probabilities.ravel())) > len(SAFETY.propositions)
+def first_of(*cases):
+    """Give the first of some cases to a run of CI, and all to a full one."""
+    marks = [pytest.mark.ci, *[pytest.mark.slow] * (len(cases) - 1)]
+    return [pytest.param(*case, marks=mark) for case, mark in zip(cases, marks, strict=True)]
 
 
-def both_are_listed(choice, key):
-    """Whether true and false are among the likely tokens where a value may begin."""
-    seen = set()
-    for step in choice["logprobs"]["content"][place_of(choice, key) :]:
-        seen |= {top["token"].strip() for top in step["top_logprobs"]}
-        if step["token"].strip():
-            return {"true", "false"} <= seen
-    return False
+WAYS = [(mode, language) for mode in ("joint", "single") for language in ("en", "zh")]
 
 
-@pytest.mark.slow
-def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(
-    llama_server, monkeypatch
-):
-    # the same fences and the same draws in every run
-    monkeypatch.setattr(secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes)
-    # White space of its own, words with a space before them, words in two tokens.
-    wanted = {" ", " true", " false", "true", "false", "fal"}
+@pytest.mark.parametrize(
+    ("rubric", "mode", "language"),
+    [
+        *first_of(*(("kinds", *way) for way in WAYS)),
+        *first_of(("safety", "joint", "en"), ("safety", "joint", "zh")),
+    ],
+)
+def test_log_probabilities_in_the_table_are_the_servers(judged, rubric, mode, language):
+    frame, said, requests = judged(rubric, mode=mode, language=language)
 
-    spelled = set()
-    for seed in range(80):
-        asking = {"language": ("en", "zh")[seed % 2], "temperature": 1.0}
-        turned = TWO.questions[::-1] if seed % 4 > 1 else TWO.questions  # other prompts
-        rubric = replace(TWO, questions=turned)
-        batch, choices = judged(llama_server, ITEMS, rubric, seed=seed, **asking)
-
-        check(batch, choices)
-        spelled.update(
-            choice["logprobs"]["content"][place_of(choice, key)]["token"]
-            for choice in choices
-            for key in batch.questions
-        )
-        if wanted <= spelled:
-            break
-    assert wanted <= spelled
+    assert len(requests) == len(TOPICS) * (1 if mode == "joint" else 6)
+    for key in RUBRICS[rubric].propositions:
+        for topic in TOPICS:
+            found = [column(frame, key, name)[topic] for name in ("probability", "missing_mass")]
+            assert found == pytest.approx(probability_by_hand(said[topic], key), abs=1e-9)
+    assert frame["probability"].n_unique() > len(RUBRICS[rubric].propositions)
+    assert frame["failure"].null_count() == len(frame)
+    if rubric == "kinds":
+        assert_other_kinds(frame, said)
+        asked = json.dumps(requests, ensure_ascii=False)
+        assert ("是否道歉" in asked) == (language == "zh")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", ["logprob", "stated", "vote"])
-def test_babble_is_unreadable_and_never_a_score(llama_server, source):
-    free = Capabilities(forms=("text",))
+@pytest.mark.parametrize(("mode", "language"), WAYS)
+def test_stated_probabilities_in_the_table_are_those_that_were_written(judged, mode, language):
+    frame, said, _ = judged(mode=mode, probability="stated", language=language)
 
-    batch, _ = judged(llama_server, ITEMS[:2], TWO, capabilities=free, probability=source)
-
-    assert np.isnan(batch.probabilities).all()
-    assert all(why.reason.startswith("unreadable reply: ") for why in batch.failures.values())
-
-
-TURNS = ["<|im_start|>", "<|im_end|>"] * 2 + ["<|im_start|>"]
-ATTACKS = attacks()
-SMALL = [attack for attack in ATTACKS if attack.family != "size"]
+    for key in BOOLEAN:
+        found = column(frame, key, "probability")
+        assert found == {topic: values_of(said[topic], key)[0] for topic in TOPICS}
+    assert_other_kinds(frame, said)
 
 
-def messages_about(items, **asking):
-    """Give what a model is sent about items."""
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "language"), WAYS)
+def test_votes_in_the_table_are_the_shares_of_what_was_said(judged, mode, language):
+    frame, said, requests = judged("votes", mode=mode, probability="vote", language=language)
+
+    # One request draws all samples. Some cannot be read now and then, and are asked for again.
+    n_asked = len(TOPICS) * (1 if mode == "joint" else 5)
+    assert sum(request.get("n") == N_SAMPLES for request in requests) == n_asked
+    for key in BOOLEAN:
+        votes = {topic: values_of(said[topic], key) for topic in TOPICS}
+        shares = {topic: fmean(values) for topic, values in votes.items()}
+        assert column(frame, key, "probability") == pytest.approx(shares)
+        assert all(2 * len(values) > N_SAMPLES for values in votes.values())
+    tones = {topic: Counter(values_of(said[topic], "tone")) for topic in TOPICS}
+    most = {topic: count.most_common(1)[0][0] for topic, count in tones.items()}
+    assert column(frame, "tone", "label") == most
+
+
+@pytest.mark.parametrize(("mode", "language"), first_of(*WAYS))
+def test_no_attack_becomes_a_part_of_the_chat_template(llama_server, mode, language):
     sent = []
 
     def answer(request):
         sent.append(msgspec.to_builtins(request.messages))
         return {"apology": 0.5, "disclaimer": 0.5}
 
-    judge = LlmJudge(model=ScriptedModel(answer), concurrency=1, **asking)
-    list(judge_items(items, judge, rubric=TWO))
-    return sent
+    plain = Item(id="a", prompt=(Message(role="user", content="你怎么看？"),), response="No: 不。")
+    items = [attacked(plain, attack) for attack in attacks() if attack.family != "size"]
+    judge = LlmJudge(model=ScriptedModel(answer), mode=mode, language=language)
+    two = rubric_from_text(HEAD + "".join(KINDS.splitlines(keepends=True)[:3]))
+    list(judge_items(items, judge, rubric=two))
 
-
-@pytest.mark.ci
-@pytest.mark.parametrize("language", first_of(["en", "zh"]))
-@pytest.mark.parametrize("mode", first_of(["joint", "single"]))
-def test_no_attack_becomes_a_part_of_the_chat_template(llama_server, mode, language):
-    items = [attacked(ITEMS[0], attack) for attack in SMALL]
-
-    sent = messages_about(items, mode=mode, language=language)
-
-    assert len(sent) == len(SMALL) * (1 if mode == "joint" else 2) >= 40
-    assert [llama_server.control_tokens(messages) for messages in sent] == [TURNS] * len(sent)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, language):
-    items = [attacked(ITEMS[0], attack) for attack in SMALL]
-
-    batch, choices = judged(llama_server, items, TWO, language=language)
-
-    check(batch, choices)
-    assert ((batch.probabilities > 0) & (batch.probabilities < 1)).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["size/words", "size/brackets"])
-def test_a_huge_response_neither_breaks_out_nor_fits(llama_server, name):
-    attack = next(attack for attack in ATTACKS if attack.id == name)
-    items = [attacked(ITEMS[0], attack), ITEMS[1]]
-
-    batch, _ = judged(llama_server, items[::-1], TWO)
-
-    assert llama_server.control_tokens(messages_about(items)[0]) == TURNS
-    assert not np.isnan(batch.probabilities[0]).any()
-    assert batch.failures[1, 0].reason.startswith("bad request: ")
-    assert "context" in batch.failures[1, 0].reason
+    turns = ["<|im_start|>", "<|im_end|>"] * 2 + ["<|im_start|>"]
+    assert len(sent) == len(items) * (1 if mode == "joint" else 2) >= 40
+    assert [llama_server.control_tokens(messages) for messages in sent] == [turns] * len(sent)

@@ -1,7 +1,6 @@
 """The verdict table: what stands in every cell, long and wide."""
 
 import dataclasses
-import math
 
 import numpy as np
 import polars as pl
@@ -9,7 +8,7 @@ import pytest
 
 import voirdire
 from voirdire.judging import ScriptedJudge, judge_file, judge_items
-from voirdire.records import Failure, Item
+from voirdire.records import Item
 
 LONG = ["item", "judge", "question", "label", "probability", "source", "threshold", "behavior"]
 LONG += ["failure", "fingerprint"]
@@ -34,20 +33,14 @@ def test_an_items_propositions_come_first_and_then_its_classes(batch):
     ]
 
 
-def test_classes_are_exact_and_the_hard_one_is_the_label(batch):
+def test_classes_are_exact_and_the_hard_one_is_the_label(batch, judge):
     frame = batch.frame().filter(pl.col("item") == "a")
 
     # sorry .9, rude .2: bad = .2, good = .9 x .8 = .72, poor = .1 x .8 = .08; sorry and not rude.
-    expected = [
-        ("sorry", 0.9, True),
-        ("rude", 0.2, False),
-        ("refuse.bad", 0.2, False),
-        ("refuse.good", 0.72, True),
-        ("refuse.poor", 0.08, False),
-    ]
-    rows = frame.select("question", "probability", "label").rows()
-    for found, wanted in zip(rows, expected, strict=True):
-        assert found == (wanted[0], pytest.approx(wanted[1]), wanted[2])
+    assert frame["probability"].to_list() == pytest.approx([0.9, 0.2, 0.2, 0.72, 0.08])
+    assert frame["label"].to_list() == [True, False, False, True, False]
+    assert frame["source"].to_list() == [judge.source] * 2 + ["derived"] * 3
+    assert frame["fingerprint"].unique().to_list() == [batch.fingerprint]
 
 
 def test_a_proposition_is_true_from_the_threshold_on(items, judge, rubric):
@@ -59,77 +52,41 @@ def test_a_proposition_is_true_from_the_threshold_on(items, judge, rubric):
     assert frame["threshold"].unique().to_list() == [0.4]
 
 
-def test_derived_rows_say_so(batch, judge):
-    frame = batch.frame()
-
-    derived = frame["question"].str.contains(".", literal=True)
-    assert frame.filter(derived)["source"].unique().to_list() == ["derived"]
-    assert frame.filter(~derived)["source"].unique().to_list() == [judge.source]
-    assert frame["judge"].unique().to_list() == ["scripted"]
-    assert frame["fingerprint"].unique().to_list() == [batch.fingerprint]
-
-
 def test_a_failure_is_null_with_a_reason_and_so_are_the_classes_that_need_it(judge, rubric):
-    items = [Item(id="x", response="nan 0.1", behavior="refuse")]
-
-    (batch,) = judge_items(items, judge, rubric=rubric)
-
-    rows = {row["question"]: row for row in batch.frame().iter_rows(named=True)}
-    assert (rows["sorry"]["label"], rows["sorry"]["probability"]) == (None, None)
-    assert rows["sorry"]["failure"] == "the judge gave no probability"
-    assert (rows["rude"]["label"], rows["rude"]["failure"]) == (False, None)
-    assert rows["refuse.good"]["label"] is None
-    assert rows["refuse.good"]["probability"] is None
-    assert rows["refuse.good"]["failure"] == "an answer that the class needs is missing"
-
-
-def test_the_reason_of_each_failure_stands_in_its_row(batch):
-    failures = {(0, 0): Failure(reason="timeout"), (2, 1): Failure(reason="unreadable reply")}
-    probabilities = batch.probabilities.copy()
-    for place in failures:
-        probabilities[place] = math.nan
-    failed = dataclasses.replace(batch, probabilities=probabilities, failures=failures)
-
-    frame = failed.frame().filter(pl.col("failure").is_not_null())
-
-    assert frame.select("item", "question", "failure").rows() == [
-        ("a", "sorry", "timeout"),
-        ("c", "rude", "unreadable reply"),
+    items = [
+        Item(id="open", response="nan 0.1", behavior="refuse"),
+        # rude: true makes the class bad, whatever sorry is
+        Item(id="bad", response="nan 0.9", behavior="refuse"),
     ]
 
-
-def test_a_failure_that_the_class_does_not_hang_on_leaves_it_known(judge, rubric):
-    # rude: true makes the class bad, whatever sorry is.
-    items = [Item(id="x", response="nan 0.9", behavior="refuse")]
-
     (batch,) = judge_items(items, judge, rubric=rubric)
 
-    frame = batch.frame().filter(pl.col("source") == "derived")
-    assert frame["label"].to_list() == [True, False, False]
-    assert frame["failure"].to_list() == [None] * 3
+    columns = ["question", "label", "failure"]
+    needed = "an answer that the class needs is missing"
+    assert batch.frame().filter(item="open").select(columns).rows() == [
+        ("sorry", None, "the judge gave no probability"),
+        ("rude", False, None),
+        *((f"refuse.{name}", None, needed) for name in ("bad", "good", "poor")),
+    ]
+    assert batch.frame().filter(item="bad").select(columns).rows() == [
+        ("sorry", None, "the judge gave no probability"),
+        ("rude", True, None),
+        *((f"refuse.{name}", name == "bad", None) for name in ("bad", "good", "poor")),
+    ]
+    assert batch.frame().filter(pl.col("label").is_null())["probability"].null_count() == 5
 
 
-def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch):
-    frame = batch.frame("wide")
+def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch, items, judge, rubric):
+    frame, long = batch.frame("wide"), batch.frame()
+    (one,) = judge_items(items[:1], judge, rubric=rubric)
 
     assert frame.columns == WIDE
     assert frame["item"].to_list() == ["a", "b", "c"]
     assert frame["behavior"].to_list() == ["refuse", "chat", None]
     assert frame["chat.good"].to_list() == [None, pytest.approx(1.0), None]
-    for item, question, probability in (
-        batch.frame().select("item", "question", "probability").rows()
-    ):
+    for item, question, probability in long.select("item", "question", "probability").rows():
         assert frame.filter(item=item)[question].to_list() == [probability]
-
-
-def test_a_batch_of_one_behavior_has_the_columns_of_all(items, judge, rubric):
-    (batch,) = judge_items(items[:1], judge, rubric=rubric)
-
-    frame = batch.frame("wide")
-
-    assert frame.columns == WIDE
-    assert frame["chat.good"].to_list() == [None]
-    assert frame.schema["chat.good"] == pl.Float64
+    assert one.frame("wide").equals(frame[:1])  # although no item of it is a chat
 
 
 def test_a_rubric_without_behaviors_gives_propositions_only(items, judge, rubric):
@@ -140,27 +97,14 @@ def test_a_rubric_without_behaviors_gives_propositions_only(items, judge, rubric
     assert batch.frame()["question"].to_list() == ["sorry", "rude"] * 3
 
 
-def test_an_empty_batch_keeps_the_types(batch):
-    empty = dataclasses.replace(
-        batch,
-        items=(),
-        behaviors=(),
-        probabilities=np.empty((0, 2)),
-        completion_classes=(),
-    )
-
-    assert empty.frame().schema == batch.frame().schema
-
-
 def test_an_unknown_layout_is_refused(batch):
     with pytest.raises(voirdire.InputError, match="`layout` must be one of 'long', 'wide'"):
         batch.frame("broad")
 
 
 def test_a_question_with_the_name_of_a_column_needs_the_long_layout(rubric, write_items, tmp_path):
-    named = dataclasses.replace(
-        rubric, questions=(dataclasses.replace(rubric.questions[0], id="judge"),), behaviors=()
-    )
+    questions = (dataclasses.replace(rubric.questions[0], id="judge"),)
+    named = dataclasses.replace(rubric, questions=questions, behaviors=())
     judge = ScriptedJudge(questions=("judge",), answer=lambda item: [0.5])
 
     with pytest.raises(voirdire.InputError, match=r"`layout` must be 'long'.*'judge'"):

@@ -10,30 +10,21 @@ from voirdire.records import Item
 from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import Question
 
-ITEM = Item(id="a", response="I'm sorry, but I can't help with that.", behavior="hard_refuse")
+SAFETY = load_rubric("safety")
+EXTRA = Question(id="is_long", kind="boolean", text={"en": "Is it long?"})
+MORE = dataclasses.replace(SAFETY, questions=(*SAFETY.questions, EXTRA))
 
 
-def _with(question, **changes):
-    safety = load_rubric("safety")
-    return dataclasses.replace(safety, questions=(*safety.questions, question), **changes)
-
-
-def _scored(rubric):
+def score(rubric):
+    item = Item(id="a", response="I'm sorry, but I can't help with that.", behavior="hard_refuse")
     reward = reward_of_weights({"hard_refuse": {"apology": 1}}, rubric=rubric)
-    return reward.score([ITEM], judge="local")
+    return reward.score([item], judge="local")
 
 
-def test_a_proposition_that_no_behavior_uses_is_not_asked():
-    extra = Question(id="is_long", kind="boolean", text={"en": "Is it long?"})
+def test_a_proposition_is_asked_where_a_behavior_or_an_expression_uses_it():
+    found = score(MORE)
 
-    found = _scored(_with(extra))
-
-    assert found.rewards.tolist() == _scored(load_rubric("safety")).rewards.tolist()
+    assert found.rewards.tolist() == score(SAFETY).rewards.tolist()
     assert any("no behavior uses it: 'is_long'" in note for note in found.notes)
-
-
-def test_one_that_an_expression_names_must_be_answered():
-    extra = Question(id="is_long", kind="boolean", text={"en": "Is it long?"})
-
     with pytest.raises(InputError, match="without 'is_long'"):
-        _scored(_with(extra, expressions={"wordy": "is_long"}))
+        score(dataclasses.replace(MORE, expressions={"wordy": "is_long"}))

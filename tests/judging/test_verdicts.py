@@ -8,7 +8,7 @@ import pytest
 
 import voirdire
 from voirdire.judging import ScriptedJudge
-from voirdire.records import Item, Message
+from voirdire.records import Item
 
 
 @pytest.fixture
@@ -25,16 +25,10 @@ def test_records_rows_and_frames_give_the_same_verdicts(items, judge, rubric, ve
         assert found.frame().equals(verdicts.frame())
 
 
-def test_one_row_may_stand_alone(judge, rubric):
-    found = voirdire.judge({"prompt": "?", "response": "0.1 0.2"}, judge=judge, rubric=rubric)
-
-    assert found.items == ("items:1",)
-
-
-def test_numbers_of_numpy_in_rows_are_numbers(judge, rubric):
+def test_one_row_may_stand_alone_and_hold_numbers_of_numpy(judge, rubric):
     row = {"id": np.int64(7), "response": "0.1 0.2", "seen": np.array([1, 2])}
 
-    assert voirdire.judge([row], judge=judge, rubric=rubric).items == ("7",)
+    assert voirdire.judge(row, judge=judge, rubric=rubric).items == ("7",)
 
 
 def test_reasoning_in_a_row_is_not_judged_unless_asked_for(rubric):
@@ -55,37 +49,24 @@ def test_a_judge_sees_the_whole_conversation(rubric):
     judge = ScriptedJudge(
         questions=rubric.propositions, answer=lambda item: seen.append(item) or [0.0, 0.0]
     )
-    messages = [
-        {"role": "system", "content": "Be kind."},
-        {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": "Hello."},
-    ]
+    said = [("system", "Be kind."), ("user", "Hi"), ("assistant", "Hello.")]
+    messages = [{"role": role, "content": content} for role, content in said]
 
     voirdire.judge([{"messages": messages}], judge=judge, rubric=rubric)
 
-    assert seen[0].prompt == (
-        Message(role="system", content="Be kind."),
-        Message(role="user", content="Hi"),
-    )
+    assert [(row.role, row.content) for row in seen[0].prompt] == said[:2]
     assert seen[0].response == "Hello."
 
 
 def test_probabilities_of_propositions_and_classes(verdicts):
-    assert verdicts.probability("sorry").tolist() == [0.9, 0.4, 0.5]
     good = verdicts.probability("refuse.good")
-    assert good[0] == pytest.approx(0.72)
-    assert math.isnan(good[1])  # of another behavior
-    assert math.isnan(good[2])  # of none
-
-
-def test_classes_of_the_items_that_a_behavior_concerns(verdicts):
     frame = verdicts.classes("refuse")
 
+    assert verdicts.probability("sorry").tolist() == [0.9, 0.4, 0.5]
+    assert good == pytest.approx([0.72, math.nan, math.nan], nan_ok=True)  # of other behaviors
     assert frame.columns == ["item", "class", "bad", "good", "poor"]
-    assert frame.select("item", "class").rows() == [("a", "good")]
-    assert frame.select(pl.sum_horizontal("bad", "good", "poor")).to_series().to_list() == [
-        pytest.approx(1.0)
-    ]
+    # sorry .9, rude .2: bad = .2, good = .9 x .8, poor = .1 x .8
+    assert frame.rows() == [("a", "good", *map(pytest.approx, (0.2, 0.72, 0.08)))]
 
 
 @pytest.mark.parametrize(
@@ -104,18 +85,12 @@ def test_unknown_names_are_refused(verdicts, ask, words):
 def test_a_notebook_shows_a_table_whose_texts_are_escaped(rubric):
     judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.25, 0.5])
 
-    shown = voirdire.judge(
-        [{"id": "<script>alert(1)</script>", "response": "x"}], judge=judge, rubric=rubric
-    )._repr_html_()
+    row = {"id": "<script>alert(1)</script>", "response": "x"}
+
+    shown = voirdire.judge(row, judge=judge, rubric=rubric)._repr_html_()
 
     assert "0.25" in shown
     assert "<script>" not in shown
-
-
-def test_the_repr_says_how_much_there_is(verdicts):
-    assert repr(verdicts) == (
-        "<Verdicts of 'scripted': 3 items, 2 propositions, classes of refuse, chat, threshold 0.5>"
-    )
 
 
 def test_rows_that_are_no_items_are_listed(judge, rubric):
@@ -125,7 +100,8 @@ def test_rows_that_are_no_items_are_listed(judge, rubric):
 
     assert found.items == ("a",)
     assert [row.line for row in found.dropped] == [2]
-    assert "1 rows set aside" in repr(found)
+    assert repr(found).startswith("<Verdicts of 'scripted': 1 items, 2 propositions, ")
+    assert repr(found).endswith(", 1 rows set aside>")
 
 
 @pytest.mark.parametrize(
@@ -137,33 +113,13 @@ def test_rows_that_are_no_items_are_listed(judge, rubric):
         (7, r"`items` must be a sequence of items or rows, got int"),
         ([{"id": "a", "response": "0 0"}, 7], r"all be items or all be mappings, got int"),
         ([Item(id="a", response="0 0")] * 2, r"`items` must have unique ids, got 'a' twice"),
+        (
+            [Item(id="a", response="0 0", behavior="sing")],
+            r"`behavior` must be in rubric 'tiny'",
+        ),
     ],
     ids=str,
 )
 def test_what_is_no_item_is_refused(items, words, judge, rubric):
     with pytest.raises(voirdire.InputError, match=words):
         voirdire.judge(items, judge=judge, rubric=rubric)
-
-
-def test_an_items_own_unknown_behavior_is_an_error_in_memory(judge, rubric):
-    items = [Item(id="a", response="0 0", behavior="sing")]
-
-    with pytest.raises(voirdire.InputError, match=r"`behavior` must be in rubric 'tiny'"):
-        voirdire.judge(items, judge=judge, rubric=rubric)
-
-
-def test_the_fingerprint_covers_what_verdicts_depend_on(items, judge, rubric):
-    def fingerprint(**settings):
-        return voirdire.judge(items, **({"judge": judge, "rubric": rubric} | settings)).fingerprint
-
-    other = ScriptedJudge(questions=judge.questions, answer=judge.answer, version="2")
-    found = [
-        fingerprint(),
-        fingerprint(threshold=0.3),
-        fingerprint(judge=other),
-        fingerprint(judged="whole_turn"),
-    ]
-
-    assert len(set(found)) == 4
-    assert fingerprint() == found[0]
-    assert all(len(each) == len("sha256:") + 64 for each in found)

@@ -107,31 +107,6 @@ def virtual_time(monkeypatch, noted_threads):
 
 
 @pytest.fixture
-def forward(monkeypatch):
-    """Give what puts the clock of every new event loop forward, from any thread."""
-    loops = []
-
-    class Forward(asyncio.SelectorEventLoop):
-        ahead_s = 0.0
-
-        def __init__(self):
-            super().__init__()
-            loops.append(self)
-
-        def time(self):
-            return super().time() + self.ahead_s
-
-    def put_forward(seconds):
-        for loop in loops:
-            loop.ahead_s += seconds
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(int)  # so that it looks at its timers
-
-    _every_new_loop(monkeypatch, Forward)
-    return put_forward
-
-
-@pytest.fixture
 def at_once(monkeypatch):
     """Have calls made again at once, where a server does not say when."""
     monkeypatch.setattr(random, "random", lambda: 0.0)

@@ -115,14 +115,8 @@ def items_of(numbers, *, texts=None):
     return [Item(id=f"i{n}", response=f"item-{n} {more.get(n, '')}") for n in numbers]
 
 
-def judge_of(model, *, price=None, mode="joint", **limits):
-    return LlmJudge(
-        model=model,
-        mode=mode,
-        probability="stated",
-        price=price,
-        **limits,
-    )
+def judge_of(model, **settings):
+    return LlmJudge(model=model, **{"probability": "stated"} | settings)
 
 
 @dataclass

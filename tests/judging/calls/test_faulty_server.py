@@ -1,7 +1,5 @@
 """Calls over real HTTP to a server that fails in every way: each ends exactly once."""
 
-import threading
-import time
 from random import Random
 
 import pytest
@@ -79,7 +77,7 @@ def test_each_of_many_items_ends_once_as_a_value_or_a_failure(server, n_items):
 
     found = asked(server, n_items)
 
-    for item, end in found.items() if n_items < 1_000 else list(found.items())[::20]:
+    for item, end in list(found.items())[:: max(1, n_items // 200)]:
         check_end(server, item, end)
     assert {fault for _, fault in server.log} == {"ok", *QUICK}
 
@@ -118,20 +116,6 @@ def test_one_reply_without_log_probabilities_fails_its_item_alone(server):
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("fault", [f for f in TRANSIENT if f not in (*NO_ANSWER, "hang", "huge")])
-def test_a_server_that_never_gets_better_fails_each_call(server, fault):
-    server.script = lambda item, n: fault
-
-    found = asked(server, 3, max_retries=1)
-
-    reason = "rate limit" if fault.startswith("429") else "server error"
-    assert all(end.startswith(f"{reason}: ") for end in found.values())
-    # some were also asked without a schema, which may be what breaks the server
-    assert min(server.served.values()) == 2
-    assert max(server.served.values()) <= 8
-
-
-@pytest.mark.edges
 @pytest.mark.parametrize("fault", NO_ANSWER)
 @pytest.mark.parametrize("n_items", [1, 50])
 def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items):
@@ -142,66 +126,6 @@ def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items):
 
     assert server.url in str(caught.value)
     assert server.served.total() == 3  # the first call goes alone
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("fault", NO_ANSWER)
-def test_a_server_that_has_answered_once_keeps_all_its_tries(server, fault):
-    server.script = lambda item, n: "ok" if item == "item-0" else fault
-
-    found = asked(server, 4, concurrency=1)
-
-    for number in range(1, 4):
-        assert found[f"item-{number}"].startswith("server error: ")
-        assert server.served[f"item-{number}"] == 7
-
-
-def test_a_server_that_hangs_is_given_up_within_the_deadline(server, forward):
-    server.script = lambda item, n: "hang" if n == 0 or item == "item-3" else "ok"
-    is_done = threading.Event()
-
-    def give_up_what_hangs():
-        """Let the deadline pass whenever the server hangs about the one call in flight."""
-        for n_hanging in range(1, 8):
-            while [fault for _, fault in server.log].count("hang") < n_hanging:
-                if is_done.wait(0.005):
-                    return
-            forward(41)
-
-    passing = threading.Thread(target=give_up_what_hangs)
-    passing.start()
-    try:
-        found = asked(server, 6, timeout_s=40.0, max_retries=1, concurrency=1)
-    finally:
-        is_done.set()
-        passing.join()
-
-    assert found.pop("item-3") == "timeout: no reply within 40 s (tried 2 times)"
-    assert found == {item: probability(item) for item in found}
-    # a rate limit of the first call, which goes alone, says little about it
-    assert sorted(server.served.values())[:2] == [2, 2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", ["429_in_seconds", "429_at_date", "503_in_seconds"])
-def test_nobody_asks_before_the_server_wants_to_be_asked(server, fault):
-    refused, early = [], []
-
-    def script(item, n):
-        # a date has whole seconds, so that up to one of the two may be cut off
-        if refused and time.monotonic() < refused[0] + (0.95 if fault == "429_at_date" else 1.95):
-            early.append(item)
-        if not refused:
-            refused.append(time.monotonic())
-            return fault
-        return "ok"
-
-    server.script, server.retry_after_s = script, 2
-
-    found = asked(server, 5, concurrency=1)
-
-    assert found == {item: probability(item) for item in found}
-    assert early == []
 
 
 def test_a_server_that_knows_one_form_only_is_asked_in_that_form(server, tmp_path):

@@ -1,13 +1,10 @@
 """Samples that vote: one request for all of them, where the model gives several replies."""
 
-import json
-
-import polars as pl
 import pytest
 
-from judging.calls.scripted_calls import RUBRIC, Model, items_of
+from judging.calls.scripted_calls import Model, Runs
 from voirdire.errors import RefusalError, ServerError
-from voirdire.judging import LlmJudge, Price, judge_file
+from voirdire.judging import Price
 from voirdire.records import Reply, Usage
 
 YES, NO = '{"yes": true}', '{"yes": false}'
@@ -26,26 +23,19 @@ class Sampling(Model):
         if self.error is not None:
             error, self.error = self.error, None
             raise error
-        said = [self.said[k % len(self.said)] for k in range(min(n, self.most))]
-        usages = [Usage(100 if k == 0 else 0, 10) for k in range(len(said))]
         return [
-            Reply(text=text, form=request.form, usage=usage)
-            for text, usage in zip(said, usages, strict=True)
+            Reply(
+                text=self.said[k % len(self.said)],
+                form=request.form,
+                usage=Usage(0 if k else 100, 10),
+            )
+            for k in range(min(n, self.most))
         ]
 
 
 def run(tmp_path, model, *, n_items=3, **settings):
-    path = tmp_path / "items.jsonl"
-    path.write_text(
-        "\n".join(
-            json.dumps({"id": row.id, "response": row.response}) for row in items_of(range(n_items))
-        )
-    )
-    usual = {"n_samples": 5, "concurrency": 2, "max_retries": 2}
-    judge = LlmJudge(model=model, probability="vote", **usual | settings)
-    output = tmp_path / "out.parquet"
-    summary = judge_file(path, output, judge=judge, rubric=RUBRIC)
-    return summary.calls, pl.read_parquet(output).filter(question="yes")
+    usual = {"probability": "vote", "n_samples": 5, "concurrency": 2, "max_retries": 2}
+    return Runs(tmp_path)(model, range(n_items), **usual | settings)
 
 
 def test_all_samples_of_an_item_are_one_request(tmp_path):
@@ -82,21 +72,12 @@ def test_a_server_that_gives_one_reply_a_call_is_asked_one_by_one_from_then_on(t
     assert rows["failure"].null_count() == 3
 
 
-def test_samples_that_are_missing_are_asked_for_one_by_one(tmp_path):
-    model = Sampling([YES], most=3)
-
-    _, rows = run(tmp_path, model, n_items=1)
-
-    assert (model.asked, len(model.requests)) == ([5], 2)
-    assert rows["probability"].to_list() == [1.0]
-
-
 def test_an_error_that_passes_is_tried_again_and_another_is_a_failure_of_all(tmp_path):
     passing = Sampling([YES], error=ServerError("busy", status=503, retry_after_s=0.0))
     lasting = Sampling([YES], error=RefusalError("no"))
 
     calls, rows = run(tmp_path, passing, n_items=1)
-    (tmp_path / "voirdire-replies.sqlite").unlink()
+    (tmp_path / "replies.sqlite").unlink()
     refused, none = run(tmp_path, lasting, n_items=1)
 
     assert (passing.asked, calls.n_calls, calls.n_retries) == ([5, 5], 2, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judging.live.live_cases import items_of, living
-from judging.llm.test_real_server import probability_by_hand
+from judging.test_real_server import probability_by_hand
 from servers.overheard import overhear
 from voirdire.judging import LlmJudge
 from voirdire.models import load_model

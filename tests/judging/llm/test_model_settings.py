@@ -13,55 +13,45 @@ from voirdire.testing import ScriptedModel
 ROW = [{"response": "No."}]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("concurrency", 0),
-        ("concurrency", 2.5),
-        ("concurrency", True),
-        ("concurrency", None),
-        ("requests_per_minute", 0),
-        ("tokens_per_minute", -1),
-        ("timeout_s", 0),
-        ("timeout_s", math.inf),
-        ("timeout_s", math.nan),
-        ("timeout_s", "10"),
-        ("max_attempts", 0),
-        ("max_retries", -1),
-        ("max_cost", 0),
-        ("seed", -1),
-        ("n_examples", -1),
-        ("top_logprobs", 1),
-        ("temperature", 2.1),
-        ("temperature", math.nan),
-        ("mode", "both"),
-        ("keep_going", "no"),
-        ("price", 0.15),
-    ],
-)
-def test_a_field_out_of_range_is_refused_by_name_in_both_records(name, value):
+# The least that each may be, and what it may not be.
+LEAST = {
+    "concurrency": (1, [0, 2.5, True, None]),
+    "requests_per_minute": (1, [0]),
+    "tokens_per_minute": (1, [-1]),
+    "timeout_s": (1e-3, [0, math.inf, math.nan, "10"]),
+    "max_attempts": (1, [0]),
+    "max_retries": (0, [-1]),
+    "max_cost": (1e-9, [0]),
+    "seed": (0, [-1]),
+    "n_examples": (0, [-1]),
+    "top_logprobs": (2, [1]),
+    "temperature": (0, [2.1, math.nan]),
+    "mode": ("joint", ["both"]),
+    "keep_going": (False, ["no"]),
+    "price": (None, [0.15]),
+}
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_a_field_out_of_range_is_refused_by_name_in_both_records(name):
+    least, others = LEAST[name]
+
     for record in (ModelSettings, LlmJudge):
-        with pytest.raises(InputError, match=f"`{name}` must be"):
-            record(model="vllm/m", **{name: value})
+        assert getattr(record(model="vllm/m", **{name: least}), name) == least
+        for value in others:
+            with pytest.raises(InputError, match=f"`{name}` must be"):
+                record(model="vllm/m", **{name: value})
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"probability": "vote", "n_samples": 1},
-            "`n_samples` must be a whole number of at",
-        ),
-        (
-            {"probability": "vote", "temperature": 0},
-            "`temperature` must be in .* for votes, got 0",
-        ),
-        (
-            {"model": "groq/m"},
-            "`probability` must be 'stated' or 'vote' for 'groq/m'",
-        ),
+        ({"probability": "vote", "n_samples": 1}, "`n_samples` must be a whole number of at"),
+        ({"probability": "vote", "temperature": 0}, "`temperature` must be in .* for votes, got 0"),
+        ({"model": "groq/m"}, "`probability` must be 'stated' or 'vote' for 'groq/m'"),
         ({"model": "opnai/m"}, "`model` must be '<provider>/<model>'.*Perhaps 'openai'"),
         ({"model": 3}, "`model` must be a name or a `voirdire.models.ChatModel`, got 3"),
+        ({"calibration": 0.5}, "`calibration` must be a `.*JudgeCalibration` or .*, got float"),
         ({"max_tokens": 0}, "`max_tokens` must be a whole number of at least 1"),
         ({"base_url": "ftp://x"}, "`base_url` must be an address"),
     ],
@@ -73,23 +63,6 @@ def test_settings_that_do_not_suit_each_other_or_the_model_are_refused(
 
     with pytest.raises(InputError, match=message):
         LlmJudge(**{"model": "vllm/m"} | settings)
-
-
-def test_the_least_of_everything_is_taken():
-    settings = ModelSettings(
-        concurrency=1,
-        requests_per_minute=1,
-        tokens_per_minute=1,
-        timeout_s=1e-3,
-        max_attempts=1,
-        max_retries=0,
-        max_cost=1e-9,
-        n_examples=0,
-        top_logprobs=2,
-        temperature=0,
-    )
-
-    assert settings.max_retries == 0
 
 
 def test_a_misspelt_name_is_refused_with_the_nearest_one():
@@ -144,14 +117,10 @@ def test_settings_stand_beside_the_name_of_a_model_in_a_call(faulty_server):
         "questions: [{id: sorry, kind: boolean, text: Sorry}]\n"
     )
 
+    settings = {"base_url": faulty_server.url, "probability": "stated", "name": "mine"}
+
     verdicts = voirdire.judge(
-        [{"response": "item-1"}],
-        judge="my-model",
-        rubric=rubric,
-        base_url=faulty_server.url,
-        probability="stated",
-        name="mine",
-        store=False,
+        [{"response": "item-1"}], judge="my-model", rubric=rubric, store=False, **settings
     )
 
     assert (verdicts.judge, verdicts.probability("sorry").tolist()) == ("mine", [0.25])

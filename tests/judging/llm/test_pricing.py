@@ -1,11 +1,9 @@
 """What tokens cost: declared, listed by an installed package, nothing, or nobody knows."""
 
 import socket
-from datetime import UTC, datetime
 
 import genai_prices
 import pytest
-from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,90 +26,48 @@ LISTED = {
     "groq/llama-3.3-70b-versatile": ("groq", "llama-3.3-70b-versatile"),
     "xai/grok-3": ("x-ai", "grok-3"),
     "openrouter/amazon/nova-pro-v1": ("openrouter", "amazon/nova-pro-v1"),
-    "fireworks/accounts/fireworks/models/gpt-oss-120b": (
-        "fireworks",
-        "accounts/fireworks/models/gpt-oss-120b",
-    ),
     "perplexity/sonar": ("perplexity", "sonar"),  # charges for each request too
 }
 
 
 def by_the_list(provider, model, usage):
     """Let the list itself say what a call costs."""
-    found = genai_prices.calc_price(
-        genai_prices.Usage(
-            input_tokens=usage.prompt_tokens,
-            cache_read_tokens=usage.cached_tokens,
-            output_tokens=usage.completion_tokens,
-        ),
-        model,
-        provider_id=provider,
+    theirs = genai_prices.Usage(
+        input_tokens=usage.prompt_tokens,
+        cache_read_tokens=usage.cached_tokens,
+        output_tokens=usage.completion_tokens,
     )
-    return float(found.total_price)
-
-
-def usages():
-    return st.builds(
-        lambda fresh, cached, out: Usage(
-            prompt_tokens=fresh + cached, completion_tokens=out, cached_tokens=cached
-        ),
-        COUNTS,
-        COUNTS,
-        COUNTS,
-    )
+    return float(genai_prices.calc_price(theirs, model, provider_id=provider).total_price)
 
 
 @pytest.mark.edges
 @pytest.mark.parametrize("name", LISTED)
-@given(usage=usages())
-def test_a_listed_price_is_what_the_list_itself_computes(name, usage):
+@given(fresh=COUNTS, cached=COUNTS, out=COUNTS)
+def test_a_listed_price_is_what_the_list_itself_computes(name, fresh, cached, out):
+    usage = Usage(prompt_tokens=fresh + cached, completion_tokens=out, cached_tokens=cached)
+
     price = price_of(name)
 
     assert price.cost(usage) == pytest.approx(by_the_list(*LISTED[name], usage), rel=1e-12)
+    assert price.source.startswith(f"genai-prices {genai_prices.__version__}: {LISTED[name][0]}/")
 
 
-@pytest.mark.ci
-def test_every_model_of_the_list_is_priced_as_the_list_does_or_not_at_all():
-    usage = Usage(prompt_tokens=300_000, completion_tokens=2_000, cached_tokens=100_000)
-    ours = {"google": "gemini", "aws": "native/bedrock", "x-ai": "xai"}
-    # Ways to pay that our usage knows nothing about, of models that do not judge text.
-    others = ("audio", "image", "video", "reasoning", "citation", "hours", "chars", "kpages")
-    n_priced = 0
-    for provider in get_snapshot().providers:
-        for model in provider.models:
-            listed = model.get_prices(datetime.now(UTC))
-            keys = {key for key, value in vars(listed).items() if value is not None}
-            # some entries are patterns, and their own ids do not fit them
-            is_found = provider.find_model(model.id.lower()) is model
-            if not is_found or any(word in key for key in keys for word in others):
-                continue
-            price = price_of(f"{ours.get(provider.id, provider.id)}/{model.id}")
-            if price is None:
-                assert not {"input_mtok", "output_mtok"} <= keys
-                continue
-            n_priced += 1
-            expected = by_the_list(provider.id, model.id, usage)
-            assert price.cost(usage) == pytest.approx(expected, rel=1e-12), model.id
-    assert n_priced > 1_000
+@pytest.mark.parametrize(
+    ("price", "counts", "dollars"),
+    [
+        # cached tokens cost as much as others where no price says so
+        (Price(input=3.0, output=1.0), (1_000_000, 0, 400_000, 0), 3.0),
+        (Price(input=3.0, cached_input=0.0, output=1.0), (1_000_000, 0, 400_000, 0), 1.8),
+        # reasoning is a part of the reply, and no more is cached than there is
+        (Price(input=1.0, output=4.0), (0, 1_000_000, 0, 900_000), 4.0),
+        (Price(input=3.0, cached_input=1.0, output=1.0), (10, 0, 1_000_000, 0), 1e-5),
+    ],
+)
+def test_a_price_counts_every_token_once(price, counts, dollars):
+    prompt, completion, cached, reasoning = counts
+    usage = Usage(prompt, completion, cached, reasoning)
 
-
-def test_cached_tokens_cost_as_much_as_others_where_no_price_says_so():
-    usage = Usage(prompt_tokens=1_000_000, completion_tokens=0, cached_tokens=400_000)
-
-    assert Price(input=3.0, output=1.0).cost(usage) == 3.0
-    assert Price(input=3.0, cached_input=0.0, output=1.0).cost(usage) == pytest.approx(1.8)
-
-
-def test_reasoning_is_a_part_of_the_reply_and_not_paid_twice():
-    usage = Usage(prompt_tokens=0, completion_tokens=1_000_000, reasoning_tokens=900_000)
-
-    assert Price(input=1.0, output=4.0).cost(usage) == 4.0
-
-
-def test_no_more_tokens_are_cached_than_there_are():
-    usage = Usage(prompt_tokens=10, completion_tokens=0, cached_tokens=1_000_000)
-
-    assert Price(input=3.0, cached_input=1.0, output=1.0).cost(usage) == pytest.approx(1e-5)
+    assert price.cost(usage) == pytest.approx(dollars)
 
 
 def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
@@ -132,12 +88,9 @@ def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
 @pytest.mark.parametrize(
     ("name", "base_url"),
     [
-        ("vllm/meta-llama/Llama-3.1-8B-Instruct", None),
-        ("vllm/m", "http://gpu-box:8000/v1"),
-        ("ollama/llama3.3", None),
+        *((f"{server}/m", None) for server in ("vllm", "ollama", "llamacpp", "lmstudio")),
         ("native/ollama/llama3.3", None),
-        ("llamacpp/m", None),
-        ("lmstudio/m", None),
+        ("vllm/m", "http://gpu-box:8000/v1"),
         ("openai/gpt-4o-mini", "http://localhost:8000/v1"),
         ("openai/gpt-4o-mini", "http://127.0.0.1:8000/v1"),
         ("openai/m", "http://[::1]:8000/v1"),
@@ -157,8 +110,6 @@ def test_what_runs_on_ones_own_machine_costs_nothing(name, base_url):
         ("my-openai/gpt-4o-mini", None),  # a name that holds the name of another provider
         ("native/openai", None),
         ("scripted", None),
-        ("", None),
-        ("openai/", None),
         ("openai/gpt-4o-mini", "https://judges.example.com/v1"),  # whoever that is
         ("openai/gpt-4o-mini", "http://10.0.0.7:8000/v1"),
         ("openai/gpt-4o-mini", "http://localhost.example.com/v1"),
@@ -167,12 +118,6 @@ def test_what_runs_on_ones_own_machine_costs_nothing(name, base_url):
 )
 def test_nobody_knows_what_others_cost(name, base_url):
     assert price_of(name, base_url=base_url) is None
-
-
-def test_a_listed_price_says_where_it_is_from():
-    source = price_of("gemini/gemini-2.0-flash").source
-
-    assert source == f"genai-prices {genai_prices.__version__}: google/gemini-2.0-flash"
 
 
 def test_nothing_is_fetched(monkeypatch):
@@ -186,8 +131,8 @@ def test_nothing_is_fetched(monkeypatch):
     assert price_of("openai/no-such-model-at-all") is None
 
 
-@pytest.mark.parametrize("name", ["input", "output", "cached_input", "request"])
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "1", True])
-def test_a_price_is_a_number_of_dollars(name, value):
-    with pytest.raises(InputError, match=rf"`{name}` must be a finite number of at least 0"):
-        Price(**{"input": 1.0, "output": 1.0, name: value})
+@pytest.mark.parametrize("value", [-1.0, float("nan"), "1", True])
+def test_a_price_is_a_number_of_dollars(value):
+    for name in ("input", "output", "cached_input", "request"):
+        with pytest.raises(InputError, match=rf"`{name}` must be a finite number of at least 0"):
+            Price(**{"input": 1.0, "output": 1.0, name: value})

@@ -69,13 +69,10 @@ def shown(*questions, item=None, **settings):
 def requests_about(items, *questions, form="json_schema", **settings):
     """Give what a model is sent about items, in their order."""
     model = OneForm(lambda request: "no reply", form=form)
-    settings = {"n_examples": 9, "n_samples": 2} | settings
-    judge = LlmJudge(model=model, **LIMITS | settings)
+    limits = {"concurrency": 1, "max_attempts": 1, "keep_going": True}
+    judge = LlmJudge(model=model, **limits | {"n_examples": 9, "n_samples": 2} | settings)
     list(judge_items(items, judge, rubric=rubric_of(*questions)))
     return model.requests
-
-
-LIMITS = {"concurrency": 1, "max_attempts": 1, "keep_going": True}
 
 
 def nonce_of(request):
@@ -86,11 +83,8 @@ def parted(content, nonce):
     """Cut a user message into what is before the fence, the decoded item, and what is after."""
     lines = content.split("\n")
     assert content.splitlines() == lines, "another character ends a line"
-    marks = [number for number, line in enumerate(lines) if nonce in line]
-    assert [lines[number] for number in marks] == [
-        f"-----BEGIN ITEM {nonce}-----",
-        f"-----END ITEM {nonce}-----",
-    ]
-    begin, end = marks
+    begin, end = [number for number, line in enumerate(lines) if nonce in line]
+    assert lines[begin] == f"-----BEGIN ITEM {nonce}-----"
+    assert lines[end] == f"-----END ITEM {nonce}-----"
     document = json.loads("\n".join(lines[begin + 1 : end]))
     return "\n".join(lines[:begin]), document, "\n".join(lines[end + 1 :])

@@ -2,25 +2,19 @@
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judging.prompts.prompt_asks import (
     FORMS,
     LANGUAGES,
     MIXED,
-    NONCE,
     PAIRWISE,
     nonce_of,
     parted,
     requests_about,
-    shown,
 )
 from voirdire.probes import attacked, attacks
 from voirdire.records import Item, Message
 
-ALL = {attack.id: attack for attack in attacks()}
-SMALL = [name for name in sorted(ALL) if ALL[name].family != "size"]
 PLAIN = Item(
     id="plain",
     prompt=(Message(role="user", content="How?"),),
@@ -39,12 +33,8 @@ def in_every_place(text):
     return [
         Item(id="r", prompt=PLAIN.prompt, response=text, other=PLAIN.other),
         Item(id="o", prompt=PLAIN.prompt, response=PLAIN.response, other=text),
-        Item(
-            id="p",
-            prompt=(Message(role="user", content=text), Message(role=text, content="")),
-            response="",
-            other="",
-        ),
+        Item(id="p", prompt=(Message(role="user", content=text),), response="", other=""),
+        Item(id="role", prompt=(Message(role=text, content=""),), response="", other=""),
     ]
 
 
@@ -70,51 +60,20 @@ def check(items, questions, **settings):
         both = [item.other, item.response] if swapped else [item.response, item.other]
         assert list(document.values()) == (both if is_pair else [item.response]), item.id
         assert not set(user.content) & set("<>"), item.id
-        assert (request.schema, request.max_tokens) == (
-            expected.schema,
-            expected.max_tokens,
-        )
+        assert (request.schema, request.max_tokens) == (expected.schema, expected.max_tokens)
 
 
 @pytest.mark.edges
 @pytest.mark.parametrize(("questions", "settings"), ASKS)
 def test_an_attack_stays_in_its_string(questions, settings):
+    small = [attack for attack in attacks() if attack.family != "size"]
+    megabytes = [attack for attack in attacks() if attack.family == "size"]
     items = [
-        msgspec.structs.replace(item, id=f"{name}/{item.id}")
-        for name in SMALL
-        for item in [*in_every_place(ALL[name].response), attacked(PLAIN, ALL[name])]
+        msgspec.structs.replace(item, id=f"{attack.id}/{item.id}")
+        for attack in small
+        for item in [*in_every_place(attack.response), attacked(PLAIN, attack)]
     ]
 
     for form in FORMS:
         check(items, questions, form=form, **settings)
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("name", sorted(ALL.keys() - set(SMALL)))
-def test_a_megabyte_stays_in_its_string(name):
-    for questions, settings in ASKS[:3]:
-        check([attacked(PLAIN, ALL[name])], questions, **settings)
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                f"-----END ITEM {NONCE}-----",
-                f"-----BEGIN ITEM {NONCE}-----",
-                *("\n", "\r", "\u2028", "\x85", '"', "\\", "}", "]", ",", "{", "\\u003c", "<", ">"),
-            ]
-        ),
-        max_size=12,
-    )
-)
-def test_not_even_the_code_itself_forges_a_line(parts):
-    text = "".join(parts)
-
-    for questions, settings in ASKS:
-        _, content, _ = shown(*questions, item=Item(id="x", response=text, other=text), **settings)
-
-        lines = content.splitlines()
-        assert lines == content.split("\n")
-        for mark in ("BEGIN", "END"):
-            assert lines.count(f"-----{mark} ITEM {NONCE}-----") == 1
+    check([attacked(PLAIN, attack) for attack in megabytes], questions, **settings)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.given_replies import OneForm, rubric_of
 from judging.prompts.prompt_asks import (
     FORMS,
     LANGUAGES,
@@ -26,7 +25,6 @@ from judging.prompts.prompt_asks import (
 )
 from rubric_strategies import rubrics
 from voirdire.errors import InputError
-from voirdire.judging import LlmJudge, judge_items, show_prompt
 from voirdire.records import Item, Message
 
 ITEM = Item(
@@ -68,9 +66,9 @@ def test_an_item_is_json_between_two_lines():
         Message(role="system", content="Be brief."),
         Message(role="user", content='Say "hi"\n</s>'),
     )
-    item = Item(id="a", prompt=conversation, response="hi")
 
-    _, user, _ = shown(*MIXED, item=item)
+    _, user, _ = shown(*MIXED, item=Item(id="a", prompt=conversation, response="hi"))
+    _, empty, _ = shown(*MIXED, item=Item(id="a", response=""))
 
     assert (
         f"\n-----BEGIN ITEM {NONCE}-----\n"
@@ -81,12 +79,7 @@ def test_an_item_is_json_between_two_lines():
         '"response": "hi"}\n'
         f"-----END ITEM {NONCE}-----\n"
     ) in user
-
-
-def test_an_empty_conversation_and_an_empty_response_are_shown():
-    _, user, _ = shown(*MIXED, item=Item(id="a", response=""))
-
-    assert parted(user, NONCE)[1] == {"conversation": [], "response": ""}
+    assert parted(empty, NONCE)[1] == {"conversation": [], "response": ""}
 
 
 def test_nonces_are_sixty_four_bits_and_never_the_same():
@@ -127,89 +120,23 @@ def test_a_question_is_shown_with_its_examples_labels_and_levels(language):
         for mark, examples in ((yes, row.yes_examples), (no, row.no_examples)):
             for example in examples.get(language, ()):
                 assert f"{mark}{json.dumps(example, ensure_ascii=False)}" in lines
-    assert [line for line in lines if line.startswith(("- 1", "- 5"))] == (
-        ["- 1: Not.", "- 5: Very."] if language == "en" else ["- 1：不好。", "- 5：很好。"]
+    english = ['- "warm": Kind.', "- 1: Not.", "- 5: Very."]
+    chinese = ['- "warm"：友好。', "- 1：不好。", "- 5：很好。"]
+    assert [line for line in lines if line.startswith(('- "warm', "- 1", "- 5"))] == (
+        english if language == "en" else chinese
     )
-    assert ('- "warm": Kind.' if language == "en" else '- "warm"：友好。') in lines
-    assert '"<b>law</b>"' in content
 
 
 @pytest.mark.parametrize(("language", "other"), [("en", "zh"), ("zh", "en")])
 def test_what_is_missing_in_a_language_is_said_in_the_other(language, other):
-    def only_other(texts):
-        return {other: texts[other]}
+    text, examples = ({other: row[other]} for row in (MIXED[0].text, MIXED[0].yes_examples))
 
-    question = replace(
-        MIXED[0],
-        text=only_other(MIXED[0].text),
-        yes_examples=only_other(MIXED[0].yes_examples),
-        no_examples={},
+    content, _, _ = shown(
+        replace(MIXED[0], text=text, yes_examples=examples, no_examples={}), language=language
     )
 
-    content, _, _ = shown(question, language=language)
-
-    assert question.text[other] in content
-    assert json.dumps(question.yes_examples[other][0], ensure_ascii=False) in content
-
-
-@pytest.mark.parametrize("questions", [MIXED, SAFETY.questions])
-def test_the_prompt_names_the_keys_in_order_and_json(questions):
-    content, _, _ = shown(*questions)
-
-    keys = [row.id for row in questions]
-    outline = next(
-        line
-        for line in content.split("\n")
-        if re.match(rf'{{?"{keys[0]}"[:,] ', line) and keys[-1] in line
-    )
-    assert [key for key in re.findall(r'"(\w+)"', outline) if key in keys] == keys
-    assert "one JSON object and nothing else: no explanation, no code fence" in content
-
-
-def test_settings_are_passed_on():
-    (asked,) = requests_about([ITEM], *MIXED, top_logprobs=5, temperature=0.3)
-    votes = requests_about([ITEM], *MIXED, probability="vote", seed=7)
-
-    assert (asked.top_logprobs, asked.temperature, asked.seed) == (5, 0.3, None)
-    assert [(row.top_logprobs, row.temperature, row.seed) for row in votes] == [
-        (None, 1.0, 7),
-        (None, 1.0, 8),
-    ]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_stated_probabilities_are_asked_for_as_numbers_and_others_as_truth_values(language):
-    contents = {
-        source: shown(MIXED[0], language=language, probability=source)[0] for source in SOURCES
-    }
-
-    assert contents["logprob"] == contents["vote"]
-    assert '{"apology": true | false}' in contents["vote"]
-    assert "true | false" not in contents["stated"]
-    assert "0.5" in contents["stated"]
-
-
-@pytest.mark.parametrize("mode", ["joint", "single"])
-def test_a_pair_is_shown_in_both_orders(mode):
-    requests = requests_about([PAIR], *PAIRWISE, mode=mode)
-
-    documents = [parted(row.messages[1].content, nonce_of(row))[1] for row in requests]
-    assert [(row["response_a"], row["response_b"]) for row in documents] == [
-        ("first", "second"),
-        ("second", "first"),
-    ]
-    assert all("response" not in row for row in documents)
-
-
-def test_other_questions_see_the_first_response_only():
-    _, user, _ = shown(*MIXED, item=PAIR)
-
-    assert parted(user, NONCE)[1].keys() == {"conversation", "response"}
-
-
-def test_a_pairwise_question_needs_a_pair():
-    with pytest.raises(InputError, match=r"must have a second response .* got item 'a' with one"):
-        requests_about([ITEM], *PAIRWISE)
+    assert text[other] in content
+    assert json.dumps(examples[other][0], ensure_ascii=False) in content
 
 
 def test_neither_behavior_nor_id_nor_metadata_is_shown():
@@ -220,28 +147,17 @@ def test_neither_behavior_nor_id_nor_metadata_is_shown():
     assert not any("secret" in part for part in shown(*MIXED, item=item)[:2])
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("questions", [MIXED, PAIRWISE])
-def test_a_stand_in_takes_the_place_of_an_item(language, questions):
-    _, user, _ = shown(*questions, language=language)
-
-    assert ("what the user wrote" if language == "en" else "用户写的内容") in user
-
-
 @pytest.mark.parametrize(
     ("questions", "message"),
     [
         ((), "must ask something, got 'asked' without questions"),
         ((MIXED[0], *PAIRWISE), "must ask pairwise questions alone"),
+        (PAIRWISE, "must have a second response .* got item 'a' with one"),
     ],
 )
-def test_a_rubric_that_cannot_be_asked_is_refused(questions, message):
-    model = OneForm(lambda request: "{}")
-
+def test_what_cannot_be_asked_is_refused(questions, message):
     with pytest.raises(InputError, match=message):
-        list(judge_items([PAIR], LlmJudge(model=model), rubric=rubric_of(*questions)))
-
-    assert model.requests == []
+        requests_about([ITEM], *questions)
 
 
 @pytest.mark.ci
@@ -256,7 +172,3 @@ def test_any_rubric_can_be_asked(rubric, language, source, data):
     if row.kind != "pairwise":
         written = {json.loads(text) for text in re.findall(r'"(?:[^"\\\n]|\\.)*"', closing)}
         assert set(row.labels) <= written
-
-
-def test_a_prompt_of_a_built_in_rubric_is_found_by_its_name():
-    assert show_prompt("safety") == show_prompt(SAFETY)

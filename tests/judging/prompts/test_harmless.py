@@ -4,7 +4,7 @@ import json
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from judging.prompts.prompt_asks import MIXED, NONCE, shown
@@ -32,47 +32,27 @@ def quoted(text):
     return written.partition(f"}}\n-----END ITEM {NONCE}-----\n")[0]
 
 
-def question_shown(text, label="x"):
-    """Give the lines of a prompt that show a question, from its words on."""
-    asked = Question(id="q", kind="choice", text={"en": text}, labels={label: {}, "other": {}})
-    lines = shown(asked)[0].split("\n")
-    place = next(k for k, line in enumerate(lines) if line.startswith('1. "q": '))
-    return lines[place:]
-
-
-def paired(text):
-    """Join the halves of surrogate pairs, as JSON does."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-def assigned_characters():
-    return [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]
-
-
 @given(ANY_TEXT)
+@example("\t\x1b\x7f")
 def test_any_text_decodes_to_itself(text):
     written = quoted(text)
 
-    assert json.loads(written) == paired(text)
+    # JSON joins the halves of surrogate pairs, as UTF-16 does
+    paired = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    assert json.loads(written) == paired
     assert written[0] == written[-1] == '"'
     assert not set(written) & set("<>\r\n\t")
 
 
 @pytest.mark.ci
-def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_unicode():
-    characters = assigned_characters()
+def test_nothing_in_all_of_unicode_hides_ends_a_line_or_becomes_an_angle_bracket():
+    characters = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]
 
-    left = set(map(unicodedata.category, quoted("".join(characters))))
+    written = quoted("".join(characters))
 
-    assert not left & {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
-
-
-@pytest.mark.ci
-def test_normalization_brings_no_angle_bracket_back():
-    characters = "".join(assigned_characters())
-
+    assert not set(map(unicodedata.category, written)) & {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
     for form in ("NFKC", "NFKD"):  # the other two change less
-        assert not set(unicodedata.normalize(form, quoted(characters))) & set("<>")
+        assert not set(unicodedata.normalize(form, written)) & set("<>")
 
 
 SHAPELESS = (
@@ -83,11 +63,8 @@ SHAPELESS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SHAPELESS)
-def test_characters_without_a_shape_are_written_out(name):
-    character = unicodedata.lookup(name)
-
-    assert quoted(f"a{character}b").isascii()
+def test_characters_without_a_shape_are_written_out():
+    assert quoted("".join(map(unicodedata.lookup, SHAPELESS))).isascii()
 
 
 @pytest.mark.parametrize("around", ["{}", "x{}y", "句{}子", "\\{}\\", '"{}"', "{0}{0}"])
@@ -114,32 +91,16 @@ def test_ordinary_text_stays_readable(text):
     assert quoted(text) == f'"{text}"'
 
 
-def test_controls_are_written_out_in_plain_english_too():
-    for code in [*range(32), 127]:
-        written = quoted(f"a{chr(code)}b")
-
-        assert written.isprintable()
-        assert json.loads(written) == f"a{chr(code)}b"
-
-
 def test_one_emoji_selector_is_ordinary_and_a_row_of_them_is_not():
     assert quoted("❤\ufe0f!") == '"❤\ufe0f!"'
     assert quoted("a\ufe0f\ufe0e\ufe0f") == '"a\\ufe0f\\ufe0e\\ufe0f"'
 
 
-def test_characters_above_the_first_plane_become_pairs():
-    # U+E0041, by the rule of UTF-16: 0xE0041 - 0x10000 = 0xD0041; 0xD0041 >> 10 = 0x340, and
-    # 0xD0041 & 0x3FF = 0x41.
-    assert quoted("\U000e0041") == r'"\udb40\udc41"'
+def test_words_of_a_question_keep_their_lines_and_brackets_and_show_what_hides():
+    text = "one\r\ntwo\u2028three\tfour\u202e <five>"
+    labels = {'<b>"x"</b>\u200b [INST]': {}, "other": {}}
 
+    content, _, _ = shown(Question(id="q", kind="choice", text={"en": text}, labels=labels))
 
-def test_a_label_keeps_its_brackets_and_shows_what_hides():
-    first, *_ = question_shown("?", '<b>"x"</b>\u200b [INST]')
-
-    assert r'"<b>\"x\"</b>\u200b [INST]"' in first
-
-
-def test_words_of_a_question_keep_their_lines_and_show_what_hides():
-    _, *lines = question_shown("one\r\ntwo\u2028three\tfour\u202e <five>")
-
-    assert lines[:3] == ["one", "two", "three\tfour\\u202e <five>"]
+    assert "\none\ntwo\nthree\tfour\\u202e <five>\n" in content
+    assert r'"<b>\"x\"</b>\u200b [INST]"' in content

@@ -51,15 +51,11 @@ def our_words(language):
 
 
 def test_the_version_changes_with_any_word(tmp_path):
-    (tmp_path / "items.jsonl").write_text('{"id": "a", "prompt": "x", "response": "y"}\n')
+    source, output = tmp_path / "items.jsonl", tmp_path / "verdicts.jsonl"
+    source.write_text('{"id": "a", "prompt": "x", "response": "y"}\n')
     judge = LlmJudge(model=OneForm(lambda request: {"apology": 0.5}))
 
-    asked = judge_file(
-        tmp_path / "items.jsonl",
-        tmp_path / "verdicts.jsonl",
-        rubric=rubric_of(MIXED[0]),
-        judge=judge,
-    ).asked
+    asked = judge_file(source, output, rubric=rubric_of(MIXED[0]), judge=judge).asked
     found = hashlib.sha256("\0".join(all_prompts()).encode()).hexdigest()
 
     # Words were changed? Raise PROMPT_VERSION, and write the new version and hash here.
@@ -67,27 +63,17 @@ def test_the_version_changes_with_any_word(tmp_path):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_our_words_hold_nothing_that_a_chat_template_takes_for_its_own(language):
+def test_our_words_hold_no_placeholder_and_nothing_of_a_chat_template(language):
     for text in our_words(language):
-        assert not re.search(r"[<>]|\[[A-Z|/]|-----", text)
+        assert not re.search(r"[<>]|\[[A-Z|/]|-----|\{(?:labels|minimum|maximum|place)\}", text)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_no_placeholder_is_left_in_a_prompt(language):
-    for text in our_words(language):
-        assert not re.search(r"\{(?:labels|minimum|maximum|place)\}", text)
-
-
-def test_chinese_is_written_as_chinese():
+def test_every_prompt_is_in_the_language_that_is_asked_for():
     for text in our_words("zh"):
         prose = "\n".join(line for line in text.split("\n") if not line.startswith(("{", '"')))
         # Half-width stops, and spaces between Chinese characters, are not Chinese.
         assert not re.search(r"[\u4e00-\u9fff][,.;:?!]", prose)
         assert not re.search(r"[\u4e00-\u9fff] +[\u4e00-\u9fff]", prose)
-
-
-def test_every_prompt_is_in_the_language_that_is_asked_for():
-    for text in our_words("zh"):
         # English is left in names of roles, keys and ids only: no sentence of it.
         assert not re.search(r"[a-z]+ [a-z]+ [a-z]+", text)
     assert not any(re.search("[\u4e00-\u9fff]", text) for text in our_words("en"))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import voirdire
 from judging.given_replies import OneForm, batch_of, judged, rubric_of
-from voirdire.errors import UnsupportedError
 from voirdire.judging import LlmJudge
 from voirdire.records import Failure, Reply, TokenChoice, TokenStep
 from voirdire.rubrics import Question
@@ -34,11 +33,6 @@ WHOLE = question("score", "scale", minimum=1.0, maximum=5.0)
 REAL = question("degree", "scale", minimum=-1.0, maximum=0.5)
 WHY, BETTER = question("why", "text"), question("better", "pairwise", labels=labelled("A", "B"))
 ALL = (APOLOGY, TONE, TOPICS, WHOLE, REAL, WHY)
-ONE_OF_EACH = {
-    "apology": 0.75, "tone": "冷", "topics": ["health", "law"], "score": 4, "degree": -0.5,
-    "why": 'It says "no".\n',
-}  # fmt: skip
-READ = ONE_OF_EACH | {"topics": ("law", "health"), "score": 4.0}
 
 
 def values(replies, asked, **more):
@@ -58,34 +52,16 @@ def misread(cases, asked, **more):
     }
 
 
-def test_one_answer_of_each_kind_in_any_order_of_keys():
-    turned = dict(reversed(ONE_OF_EACH.items()))
-    texts = [json.dumps(ONE_OF_EACH), json.dumps(turned), json.dumps(turned, ensure_ascii=False)]
-
-    assert judged(texts, *ALL) == [READ] * 3
-
-
-def test_a_vote_is_one_or_zero():
-    texts = ['{"apology": true}', '{"apology": false}']
-
-    assert values(texts, APOLOGY, probability="vote") == [1.0, 0.0]
-
-
-def test_a_pair_shown_the_other_way_round_is_turned_back():
-    # Both ways of showing the pair get the same reply: only a tie means the same in both.
-    texts = [json.dumps({"better": side}) for side in ("A", "B", "tie")]
-
-    assert values(texts, BETTER) == ["tie"] * 3
-
-
-def test_an_empty_set_of_labels_is_an_answer():
-    assert values(['{"topics": []}'], TOPICS) == [()]
-
-
 def test_a_whole_number_may_be_written_in_any_way():
     texts = [f'{{"score": {written}}}' for written in ("4", "4.0", "4e0", "0.4E1", "40e-1")]
 
     assert values(texts, WHOLE) == [4.0] * 5
+
+
+def test_a_tag_inside_of_a_text_does_not_cut_it():
+    why = "it says </think> and. <think> </s>"
+
+    assert values([json.dumps({"why": why})], WHY, form="text") == [why]
 
 
 NO_OBJECT = (
@@ -120,6 +96,8 @@ NO_ANSWER = {
     '{"apology": 90}': "with a number from 0 to 1, not 90",
     '{"apology": ' + "9" * 5_000 + "}": "with a number from 0 to 1",
     '{"apology": 0.5' + " " * 1_000_000 + "}": "at most 1,000,000 characters long, not 1,000,016",
+    '<think>{"apology": 0.5}': "behind its thoughts, which never end",
+    '[THINK]x[/THINK]<think>{"apology": 0.5}': "behind its thoughts, which never end",
 }
 
 
@@ -130,17 +108,10 @@ def test_what_is_no_stated_answer(form):
     assert misread(no_object | NO_ANSWER, APOLOGY, form=form) == {}
 
 
-def test_only_true_and_false_answer_a_boolean_question():
-    written = ("1", "0", "0.9", '"true"', '"yes"', "null", "[true]")
-    texts = {f'{{"apology": {word}}}': "answer 'apology' with true or false" for word in written}
-
-    assert misread(texts, APOLOGY, probability="vote") == {}
-    assert misread(texts, APOLOGY, probability="logprob") == {}
-
-
 @pytest.mark.parametrize(
     ("asked", "rule", "written"),
     [
+        (APOLOGY, "true or false", ["1", "0", "0.9", '"true"', '"yes"', "null", "[true]"]),
         (TONE, "one of 'warm', '冷', 'q', not ", ['"Warm"', '"warm "', '["warm"]', "null"]),
         (
             TOPICS,
@@ -159,41 +130,33 @@ def test_only_true_and_false_answer_a_boolean_question():
 def test_what_is_no_answer_of_its_kind(asked, rule, written):
     texts = {f'{{"{asked.id}": {word}}}': f"answer {asked.id!r} with {rule}" for word in written}
 
-    assert misread(texts, asked) == {}
-
-
-@pytest.mark.parametrize("text", ["a\nb", r"\udc00"])
-def test_a_raw_line_end_or_half_a_character_in_a_text_is_no_json(text):
-    assert misread({f'{{"why": "{text}"}}': "one JSON object"}, WHY) == {}
+    assert misread(texts, asked, probability="vote") == {}
+    assert misread(texts, asked, probability="logprob") == {}
 
 
 def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins_and_ends():
     text = "I cannot \x1b[31m judge\n" + "x" * 500 + "\n" + "y" * 75 + "end"
 
-    (failure,) = values([text], APOLOGY, form="json_object")
+    failure, behind_thoughts = values([text, f"<think>{{No}}.</think>{text}"], APOLOGY)
 
     shown = "I cannot \\x1b[31m judge⏎" + "x" * 55 + "…"
     assert failure.reason == (
-        "refusal by the judge: `reply` (asked for as json_object) must hold one JSON object and no "
+        "refusal by the judge: `reply` (asked for as json_schema) must hold one JSON object and no "
         f"other braces, got {shown!r}, which ends with {'…⏎' + 'y' * 75 + 'end'!r}."
     )
-
-
-def test_the_error_shows_a_reply_of_two_lines_whole():
-    (failure,) = values(["x" * 160], APOLOGY)
-
-    assert failure.reason.endswith(f"braces, got '{'x' * 160}'.")
+    assert behind_thoughts.reason.startswith("refusal by the judge: ")
 
 
 def test_a_reply_that_was_cut_off_is_said_to_be():
     text, whole = '{"apology": 0.5, "to', '{"apology": 0.5}'
-    ends = [(text, "length"), (text, "stop"), (whole, "length")]
+    ends = [(text, "length"), (f"Is it {whole}? But", "length"), (text, "stop"), (whole, "length")]
 
-    cut, stopped, read = values(
+    cut, guessed, stopped, read = values(
         [Reply(text=text, finish_reason=end) for text, end in ends], APOLOGY
     )
 
-    assert "It was cut off at the token limit: allow more tokens with `max_tokens`." in cut.reason
+    for failure in (cut, guessed):
+        assert "cut off at the token limit: allow more tokens with `max_tokens`" in failure.reason
     assert "cut off" not in stopped.reason
     assert read == 0.5
 
@@ -226,45 +189,6 @@ def test_an_object_is_found_behind_thoughts_and_in_prose_in_every_form(form):
         assert isinstance(found["tone"], Failure)
 
 
-def test_thoughts_that_never_end_hold_no_answer():
-    texts = ('<think>{"apology": 0.5}', '[THINK]x[/THINK]<think>{"apology": 0.5}')
-
-    assert misread(dict.fromkeys(texts, "behind its thoughts, which never end"), APOLOGY) == {}
-
-
-def test_tokens_are_found_behind_thoughts_and_in_prose():
-    thoughts = ('<think>{"apology":', ("true", 0.9), "}</think>", "\n\n")
-    at_once = reply_of(spelled(*thoughts, '{"apology":', ("false", 0.3), "}"))
-    slowly = reply_of(spelled(*thoughts, '{"\\u0061pology":', ("false", 0.3), "}"))
-    fenced = reply_of(spelled(*thoughts, '```json\n{"apology":', ("false", 0.3), "}\n```"))
-    steps = spelled('So: {"apology":', ("false", 0.3), "}")
-    left = Reply(text='So: {"apology":false}<|im_end|>', steps=steps)  # no step for the last token
-
-    found = values([at_once, slowly, fenced, left], APOLOGY, probability="logprob")
-
-    assert found == pytest.approx([0.3] * 4)
-
-
-def test_a_refusal_behind_thoughts_is_one():
-    (failure,) = values(["<think>{No}.</think>\nI'm sorry, I can't."], APOLOGY)
-
-    assert failure.reason.startswith("refusal by the judge: ")
-
-
-def test_a_tag_inside_of_a_text_does_not_cut_it():
-    why = "it says </think> and. <think> </s>"
-
-    assert values([json.dumps({"why": why})], WHY, form="text") == [why]
-
-
-def test_an_object_in_prose_that_was_cut_off_is_not_read():
-    reply = Reply(text='First guess: {"apology": 0.5} But wait', finish_reason="length")
-
-    (failure,) = values([reply], APOLOGY, form="text")
-
-    assert "cut off" in failure.reason
-
-
 @given(seed=st.integers(0, 2**32))
 def test_what_is_found_in_prose_is_never_one_of_two(seed):
     rng = random.Random(seed)
@@ -284,46 +208,52 @@ def test_what_is_found_in_prose_is_never_one_of_two(seed):
 # Log-probabilities, beside values that have none.
 
 
-def spelled(*tokens):
-    """Make steps; a pair is a value with its probability of true."""
+def reply_of(*tokens):
+    """Make a reply of tokens; a pair is a value with its probability of true."""
     steps = []
     for token in tokens:
-        if isinstance(token, str):
-            steps.append(TokenStep(token, -0.5))
-        else:
-            word, p = token
-            top = (
-                TokenChoice("true", math.log(p * 0.9)),
-                TokenChoice("false", math.log(0.9 - p * 0.9)),
-            )
-            steps.append(TokenStep(word, next(c.logprob for c in top if c.token == word), top))
-    return tuple(steps)
+        word, p = (token, None) if isinstance(token, str) else token
+        chances = {} if p is None else {"true": p * 0.9, "false": (1 - p) * 0.9}
+        top = tuple(TokenChoice(other, math.log(chance)) for other, chance in chances.items())
+        steps.append(TokenStep(word, math.log(chances.get(word, 0.6)), top))
+    return Reply(text="".join(step.token for step in steps), steps=tuple(steps))
 
 
-def reply_of(steps):
-    return Reply(text="".join(row.token for row in steps), steps=steps)
+def test_tokens_are_found_behind_thoughts_and_in_prose():
+    thoughts = ('<think>{"apology":', ("true", 0.9), "}</think>", "\n\n")
+    no = ("false", 0.3)
+    at_once = reply_of(*thoughts, '{"apology":', no, "}")
+    slowly = reply_of(*thoughts, '{"\\u0061pology":', no, "}")
+    fenced = reply_of(*thoughts, '```json\n{"apology":', no, "}\n```")
+    prose = reply_of('So: {"apology":', no, "}")
+    left = Reply(text=f"{prose.text}<|im_end|>", steps=prose.steps)  # no step for the last token
+
+    found = values([at_once, slowly, fenced, left], APOLOGY, probability="logprob")
+
+    assert found == pytest.approx([0.3] * 4)
 
 
 @pytest.mark.parametrize("tail", ["", "<|im_end|>"])
 def test_other_kinds_beside_log_probabilities_are_taken_as_written(tail):
-    steps = spelled(
+    reply = reply_of(
         '{"tone": "', "\ufffd", '\ufffd", "', "advice", '":', ("false", 0.2), ', "score": ', "3",
-        ', "apology":', ("true", 0.8), "}", tail,
+        ', "why": "', "' apology':true ", '", "apology":', ("true", 0.8), "}", tail,
     )  # fmt: skip
-    text = '{"tone": "冷", "advice":false, "score": 3, "apology":true}'
-    asked = (TONE, APOLOGY, WHOLE, question("advice"))
+    text = reply.text.replace("\ufffd\ufffd", "冷").removesuffix(tail)
+    asked = (TONE, APOLOGY, WHOLE, WHY, question("advice"))
 
-    batch = batch_of([Reply(text=text, steps=steps)], *asked, probability="logprob")
+    batch = batch_of([Reply(text=text, steps=reply.steps)], *asked, probability="logprob")
 
     assert batch.probabilities[0] == pytest.approx([0.8, 0.2], abs=1e-12)
     assert batch.details.missing_mass[0] == pytest.approx([0.1, 0.1])
-    assert batch.details.labels == {"tone": ("冷",), "score": (3.0,)}
+    labels = {"tone": ("冷",), "score": (3.0,), "why": ("' apology':true ",)}
+    assert batch.details.labels == labels
 
 
 @pytest.mark.parametrize(("p", "is_read"), [(0.11, True), (0.09, False), (1e-6, False)])
 def test_log_probabilities_that_say_the_opposite_of_the_reply_are_a_failure(p, is_read):
     texts = ['{"apology":', ("true", p), ', "again": ', ("false", 1 - p), ', "third":']
-    reply = reply_of(spelled(*texts, ("true", 0.6), "}"))
+    reply = reply_of(*texts, ("true", 0.6), "}")
 
     (found,) = judged([reply], APOLOGY, question("again"), question("third"), probability="logprob")
 
@@ -339,7 +269,7 @@ def test_log_probabilities_that_say_the_opposite_of_the_reply_are_a_failure(p, i
 def test_answers_of_little_mass_are_kept_and_counted_in_one_caution():
     top = (TokenChoice("true", math.log(0.03)), TokenChoice("false", math.log(0.01)))
     steps = (TokenStep('{"apology":', 0.0), TokenStep("true", top[0].logprob, top))
-    reply = reply_of((*steps, TokenStep("}", 0.0)))
+    reply = Reply(text='{"apology":true}', steps=(*steps, TokenStep("}", 0.0)))
     judge = LlmJudge(model=OneForm(lambda request: reply))
     rows = [{"response": "a"}, {"response": "b"}]
 
@@ -351,33 +281,6 @@ def test_answers_of_little_mass_are_kept_and_counted_in_one_caution():
         "neither true nor false, at most 96.0% (apology); less than a tenth is on true and false "
         "together for 2 of the answers"
     )
-
-
-def test_words_inside_of_texts_are_no_values():
-    steps = spelled(
-        '{"why":"', "' apology':true ", ": ", "true", '", ', '"apology":', ("true", 0.6), "}"
-    )
-
-    (found,) = judged([reply_of(steps)], WHY, APOLOGY, probability="logprob")
-
-    assert found == {"why": "' apology':true : true", "apology": pytest.approx(0.6)}
-
-
-@pytest.mark.parametrize("steps", [None, ()])
-def test_without_log_probabilities_the_error_names_the_way_out(steps):
-    with pytest.raises(UnsupportedError, match="ask with `stated` or `vote`") as caught:
-        judged([Reply(text='{"apology": true}', steps=steps)], APOLOGY, probability="logprob")
-
-    assert caught.value.feature == "logprobs"
-
-
-def test_log_probabilities_are_looked_at_only_where_they_are_read():
-    strange = spelled("something", " else")
-
-    assert values(['{"tone": "q"}'], TONE, probability="logprob") == ["q"]
-    assert values(
-        [Reply(text='{"apology": true}', steps=strange)], APOLOGY, probability="vote"
-    ) == [1.0]
 
 
 # Any answers, and many ways to write them.
@@ -433,15 +336,11 @@ ANY_TEXT = (
 
 @given(
     texts=st.lists(ANY_TEXT, min_size=1, max_size=20),
-    form=st.sampled_from(["json_schema", "json_object", "text"]),
+    form=st.sampled_from(FORMS),
     finish_reason=st.sampled_from([None, "stop", "length"]),
     probability=st.sampled_from(["stated", "vote", "logprob"]),
 )
 @example(texts=['{"apology":\ud800}'], form="text", finish_reason=None, probability="stated")
-@example(texts=['{"apology":true}'], form="text", finish_reason="length", probability="logprob")
-@example(
-    texts=['{"apology":0.5,"why":"\ud800"}'], form="text", finish_reason=None, probability="vote"
-)
 def test_any_text_is_an_answer_or_a_failure(texts, form, finish_reason, probability):
     top = (TokenChoice("true", -1.0), TokenChoice("\ud800", -2.0))
     replies = [
