@@ -366,7 +366,13 @@ class Caller:
                 error = VerdictParseError(str(error), reply=reply)
             tries.n_unread += 1
             tries.n_cut += reply.finish_reason == "length"
-            self._note_unreadable(error, tries)
+            if error.partial is not None:
+                self._has_answer, self._n_in_a_row = True, 0
+            else:
+                self._n_nothing += 1
+                # sorted items may give many refusals in a row: only before the first answer
+                self._n_in_a_row += self._live is None and not error.is_refusal
+                self._end_if_hopeless(error, tries)
             if not error.is_refusal and tries.n_unread < self.judge.max_attempts:
                 return None
             self._counts.n_failures += error.partial is None
@@ -426,7 +432,10 @@ class Caller:
                 self._counts.n_retries += tries.n > 0
                 may_cost = True
                 replies = await self._reply(request, tries.n_samples, is_trial=is_trial)
-                usage = _add_usages(replies)
+                usages = [reply.usage for reply in replies]
+                if None not in usages:
+                    parts = zip(*map(astuple, usages), strict=True)  # type: ignore[arg-type]
+                    usage = Usage(*map(sum, parts))
             except ModelCallError as error:
                 # a reply that was withheld without an error status may be charged
                 may_cost = isinstance(error, ModelTimeoutError) or (
@@ -518,15 +527,6 @@ class Caller:
         if self.pace.price is not None and reply.usage is not None:
             words.append(f"${self.pace.price.cost(reply.usage):.2g} this call")
         self._counts.check = ", ".join(words)
-
-    def _note_unreadable(self, error: VerdictParseError, tries: _Attempts[Any]) -> None:
-        if error.partial is not None:
-            self._has_answer, self._n_in_a_row = True, 0
-            return
-        self._n_nothing += 1
-        # sorted items may give many refusals in a row, so they count only before the first answer
-        self._n_in_a_row += self._live is None and not error.is_refusal
-        self._end_if_hopeless(error, tries)
 
     def _end_if_hopeless(self, error: VoirdireError, tries: _Attempts[Any]) -> None:
         most = None if self.judge.keep_going else _MOST_IN_A_ROW
@@ -663,13 +663,6 @@ class _Attempts(Generic[T]):
 
 class _StoredMeanwhileError(Exception):
     """Another run has made the call; the argument has its stored attempts."""
-
-
-def _add_usages(replies: Sequence[Reply]) -> Usage | None:
-    usages = [reply.usage for reply in replies]
-    if None in usages:
-        return None
-    return Usage(*(sum(parts) for parts in zip(*map(astuple, usages), strict=True)))  # type: ignore[arg-type]
 
 
 def _last(error: VoirdireError) -> str:

@@ -85,7 +85,8 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
             else reason or Failure(reason="not asked")
             for question, known, n, reason in zip(questions, said, asked, reasons, strict=True)
         ]
-        masses = tuple(_mean(each) for each in mass) if any(mass) else None
+        means = (math.fsum(each) / len(each) if each else math.nan for each in mass)
+        masses = tuple(means) if any(mass) else None
     for place, calibrator in bound.calibrators:
         if not isinstance(value := values[place], Failure):
             values[place] = calibrator.apply_one(value)  # type: ignore[arg-type]  # a probability
@@ -114,10 +115,6 @@ def combine_answers(question: Question, said: list[Answer]) -> Answer | Failure:
         return float(median_low(said)) if whole else math.fsum(said) / len(said)  # type: ignore[arg-type]
     (first, count), *others = Counter(said).most_common(2)
     return Failure(reason="the samples are tied") if others and others[0][1] == count else first
-
-
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values) if values else math.nan
 
 
 # Juries -----------------------------------------------------------------------------------------

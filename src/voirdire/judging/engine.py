@@ -541,6 +541,9 @@ class FunctionEngine(_SharingEngine):
             self._waiting.clear()
 
     async def _judge(self, batch: Sequence[_Pending]) -> None:
+        def note_return(_: object) -> None:
+            self._n_left -= 1
+
         self.n_calls += 1
         done = in_thread(self._ask_judge, [pending.item for pending in batch])
         limit_s = None
@@ -550,7 +553,7 @@ class FunctionEngine(_SharingEngine):
         await asyncio.wait([done], timeout=limit_s)
         if not done.done():  # the thread hangs; it may still return later
             self._n_left += 1
-            done.add_done_callback(self._note_return)
+            done.add_done_callback(note_return)
             _log.warning("the judge hangs; its thread is abandoned (%d of them now)", self._n_left)
             self._answer_all(batch, f"the judge did not answer within {limit_s:.3g} s")
             return
@@ -560,9 +563,6 @@ class FunctionEngine(_SharingEngine):
                 self._fail(pending, error)
         for pending, verdict in zip(batch, verdicts or (), strict=error is None):
             self._settle(pending, verdict)
-
-    def _note_return(self, _: object) -> None:
-        self._n_left -= 1
 
     def _answer_all(self, rows: Sequence[_Pending], why: str) -> None:
         for pending in rows:

@@ -159,15 +159,12 @@ def _find_listed_price(prefix: str, model: str, *, base_url: str | None) -> Pric
     starts = {tier.start for rate in rates.values() for tier in getattr(rate, "tiers", ())}
 
     def price(start: int = 0, **more: Any) -> Price:
-        at: Any = {name: _read_rate(rate, tokens=start + 1) for name, rate in rates.items()}
+        at: dict[str, Any] = {}
+        for name, rate in rates.items():  # of prompts with more tokens
+            tiers = reversed(getattr(rate, "tiers", ()))  # the longest first
+            base = getattr(rate, "base", rate)
+            at[name] = float(next((tier.price for tier in tiers if start >= tier.start), base))
         return Price(**at, above=start, source=source, **more)
 
     per_request = float(found.requests_kcount or 0) / 1_000
     return price(request=per_request, tiers=tuple(map(price, sorted(starts))))
-
-
-def _read_rate(listed: Any, *, tokens: int) -> float:
-    """Read the price for prompts of so many tokens."""
-    tiers = reversed(getattr(listed, "tiers", ()))  # the longest first
-    base = getattr(listed, "base", listed)
-    return float(next((tier.price for tier in tiers if tokens > tier.start), base))

@@ -278,7 +278,7 @@ class ReplyStore:
             msg = "`voirdire.store` needs psycopg for PostgreSQL. Install it with "
             raise InputError(f'{msg}`pip install "voirdire[postgres]"`.') from error
         if self._is_sqlite:
-            sa.event.listen(self._engine, "connect", _set_up_sqlite)
+            sa.event.listen(self._engine, "connect", lambda made, _: made.executescript(_SETTINGS))
             path = Path(str(url.database))
             if not makes and not path.exists():
                 raise InputError(_MISSING.format(path, "no file"))
@@ -567,7 +567,3 @@ def _tell(waiters: Sequence[asyncio.Future[None]], error: BaseException | None) 
             waiter.set_result(None)
         else:
             waiter.set_exception(error)
-
-
-def _set_up_sqlite(connection: Any, _: object) -> None:
-    connection.executescript(_SETTINGS)
