@@ -7,7 +7,6 @@ judge imports them.
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import threading
 from collections import deque
@@ -97,7 +96,7 @@ def _start(pickled: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     os.environ.update(dict.fromkeys(_POOLS, "1"))
-    _function = pickle.loads(pickled)  # noqa: S301  # from the parent
+    _function = ForkingPickler.loads(pickled)
 
 
 def _leave_with_parent() -> None:
