@@ -53,7 +53,7 @@ def test_pieces_of_a_run_are_what_is_judged_at_once():
     for layout in ("long", "wide"):
         assert whole.frame(layout).equals(at_once.frame(layout))
         assert whole.frame(layout).equals(pl.concat([row.frame(layout) for row in pieces]))
-    assert whole.missing == {"i3": "no probability"}
+    assert whole.missing == {"i3": "the judge gave no probability"}
     assert whole.classes("refuse").equals(at_once.classes("refuse"))
 
 
