@@ -3,7 +3,6 @@
 import asyncio
 import math
 import time
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
