@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
@@ -69,7 +69,7 @@ _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5
 """How many times `max_retries` rate limits are tolerated while the server answers other calls."""
 
-_STALE_S = 0.1
+_STALE_S = 0.5
 """After a longer wait a call is looked up again: another run may have made it."""
 
 
@@ -274,13 +274,13 @@ class Caller:
         return outcome, n_unread
 
     async def answer_together(
-        self, calls: Sequence[Call[T]], on_send: Callable[[], None]
+        self, calls: Sequence[Call[T]], on_send: Callable[[], None], *, looked_at: float
     ) -> list[Outcome[T]]:
         """Make calls that ask the same: one request for several replies where the model can.
 
         Samples that are missing are asked for alone; a failure is that of all samples.
         """
-        tries = [_Attempts(call=call, on_send=on_send) for call in calls]
+        tries = [_Attempts(call=call, on_send=on_send, looked_at=looked_at) for call in calls]
         first, *others = tries
         first.n_samples = len(calls) if self._gives_samples else 1
         outcomes = [await self._answer(first)]
@@ -293,14 +293,24 @@ class Caller:
         return outcomes + await asyncio.gather(*map(self._answer, others))
 
     async def answer(
-        self, call: Call[T], blobs: Sequence[bytes], on_send: Callable[[], None]
+        self,
+        call: Call[T],
+        blobs: Sequence[bytes],
+        on_send: Callable[[], None],
+        *,
+        looked_at: float,
     ) -> Outcome[T]:
-        """Make one call until it has an outcome; new attempts are numbered after stored ones."""
+        """Make one call until it has an outcome; new attempts are numbered after stored ones.
+
+        The stored ones were looked up at `looked_at`, by the clock of the loop.
+        """
         outcome, n_unread = self.reuse(call, blobs) if blobs else (None, 0)
         if outcome is not None:
             return outcome
         n_unread = 0 if n_unread >= self.judge.max_attempts else n_unread
-        tries = _Attempts(call=call, on_send=on_send, n_unread=n_unread, n_kept=len(blobs))
+        tries = _Attempts(
+            call=call, on_send=on_send, looked_at=looked_at, n_unread=n_unread, n_kept=len(blobs)
+        )
         return await self._answer(tries)
 
     async def _answer(self, tries: _Attempts[T]) -> Outcome[T]:
@@ -478,8 +488,8 @@ class Caller:
         raise ModelTimeoutError(msg)
 
     async def _check_stored(self, tries: _Attempts[Any]) -> None:
-        """After a long wait for the first try, look whether another run has made the call."""
-        waited_s = asyncio.get_running_loop().time() - tries.began
+        """Before the first try, look anew whether another run has made the call meanwhile."""
+        waited_s = asyncio.get_running_loop().time() - tries.looked_at
         if self.store is None or tries.n or waited_s < _STALE_S:
             return
         stored = await self.store.aget(self.judge_id, [tries.call.item])
@@ -641,6 +651,7 @@ class _Attempts(Generic[T]):
 
     call: Call[T]
     on_send: Callable[[], None]
+    looked_at: float
     n: int = 0
     n_errors: int = 0
     n_limited: int = 0
@@ -652,7 +663,6 @@ class _Attempts(Generic[T]):
     reply: Reply | None = None
     others: Sequence[Reply] = ()
     failure: CallFailure | None = None
-    began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     def backoff_s(self) -> float:
         """Draw the seconds until the next try."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from statistics import median_low
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -90,11 +90,13 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
     for place, calibrator in bound.calibrators:
         if not isinstance(value := values[place], Failure):
             values[place] = calibrator.apply_one(value)  # type: ignore[arg-type]  # a probability
+    found: Any = values
+    failures: tuple[tuple[int, Failure], ...] = ()
+    if Failure in set(map(type, values)):  # seldom
+        failures = tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure))
+        found = [None if isinstance(row, Failure) else row for row in values]
     return ItemVerdict(
-        values=tuple(None if isinstance(row, Failure) else row for row in values),
-        failures=tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure)),
-        missing_mass=masses,
-        is_stored=is_stored,
+        values=tuple(found), failures=failures, missing_mass=masses, is_stored=is_stored
     )
 
 

@@ -53,8 +53,8 @@ LATE = "no verdict within the deadline"
 """Reason of a failure whose reply may still come, for the next time the item is asked about."""
 
 CLOSED = "the judge is closed"
-_LOOKED_UP = 500
-"""Items in one query of the store."""
+_LOOKED_UP, _LOOKED_UP_FRESH = 1_000, 50
+"""Items in one query of the store, and where calls are made: another run may store replies."""
 
 _AT_ONCE = 256
 """Items of one request that wait for calls together, so that no request waits for another's."""
@@ -353,14 +353,18 @@ class ModelEngine(_SharingEngine):
 
     async def _judge_all(self, new: Sequence[_Pending]) -> None:
         """Look items up in the store, and begin the calls about the others."""
-        window = asyncio.Semaphore(max(_AT_ONCE, 2 * self.bound.judge.concurrency))
-        for start in range(0, len(new), _LOOKED_UP):
-            part = new[start : start + _LOOKED_UP]
+        most = 2 * self.bound.judge.concurrency
+        window = asyncio.Semaphore(most if self._live is None else max(_AT_ONCE, most))
+        start, size = 0, _LOOKED_UP_FRESH
+        while part := new[start : start + size]:
+            start += size
             try:
+                looked_at = _now()
                 stored = await self._look_up([pending.key for pending in part])
                 open_ones = [row for row in part if not self._answer_from(row, stored)]
+                size = _LOOKED_UP_FRESH if open_ones else _LOOKED_UP
             except BaseException as error:  # each item gets it
-                for pending in part if isinstance(error, Exception) else new[start:]:
+                for pending in part if isinstance(error, Exception) else [*part, *new[start:]]:
                     self._fail(pending, error)
                 if _is_cancelled():
                     raise
@@ -370,7 +374,8 @@ class ModelEngine(_SharingEngine):
                 if pending.future.done():  # nobody waits for it any more
                     window.release()
                     continue
-                pending.task = self._start_task(self._judge(pending, stored.get(pending.key, {})))
+                judging = self._judge(pending, stored.get(pending.key, {}), looked_at)
+                pending.task = self._start_task(judging)
                 pending.task.add_done_callback(lambda _: window.release())
 
     def _answer_from(
@@ -399,7 +404,9 @@ class ModelEngine(_SharingEngine):
         failures = tuple((k, Failure(reason=kind)) for k, kind in kinds)
         return msgspec.structs.replace(verdict, failures=failures)
 
-    async def _judge(self, pending: _Pending, stored: Mapping[str, Sequence[bytes]]) -> None:
+    async def _judge(
+        self, pending: _Pending, stored: Mapping[str, Sequence[bytes]], looked_at: float
+    ) -> None:
         """Make the calls about an item, and combine their outcomes."""
         plan, caller = self.bound.calls, self.caller
         nonce = new_nonce() if plan.shares_fence else None
@@ -414,10 +421,12 @@ class ModelEngine(_SharingEngine):
         async def make(group: Sequence[tuple[int, Any]]) -> None:
             places, calls = zip(*group, strict=True)
             if len(calls) > 1:
-                found = await caller.answer_together(calls, pending.note_begun)
+                found = await caller.answer_together(calls, pending.note_begun, looked_at=looked_at)
             else:
                 blobs = stored.get(calls[0].name, ())
-                found = [await caller.answer(calls[0], blobs, pending.note_begun)]
+                found = [
+                    await caller.answer(calls[0], blobs, pending.note_begun, looked_at=looked_at)
+                ]
             for place, outcome in zip(places, found, strict=True):
                 outcomes[place] = outcome
 

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping  # noqa: TC003  # msgspec and pickle read the annotation
 from dataclasses import asdict, dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -274,7 +275,7 @@ class RunRecord:
 
     def _add_answers(self, answers: Sequence[ItemVerdict], details: CallDetails) -> None:
         sums = self._sums
-        for answer in answers:
+        for answer in filter(attrgetter("failures"), answers):
             kinds = {why.reason.partition(":")[0]: why.reason for _, why in answer.failures[::-1]}
             self._failures.update(kinds.keys())
             self._examples = kinds | self._examples
