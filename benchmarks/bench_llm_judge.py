@@ -50,6 +50,7 @@ from voirdire.io import stream_items
 from voirdire.judging.run import judge_batches
 from voirdire.judging.binding import plan_judging
 from voirdire.judging.settings import StoredReplies
+from voirdire.judging.summary import RunRecord
 from voirdire.store import open_store
 
 plan = plan_judging(judge, rubric)
@@ -57,7 +58,7 @@ batches = stream_items(told["source"])
 items = [item for batch in batches for item in batch.items][:100_000]
 with open_store(told["store"]) as store:
     start, started = time.perf_counter(), time.process_time()
-    judged = judge_batches(items, plan, replies=StoredReplies(store))
+    judged = judge_batches(items, plan, RunRecord(plan), replies=StoredReplies(store))
     n_items = sum(len(batch.items) for batch in judged)
     seconds, busy = time.perf_counter() - start, time.process_time() - started
 print(json.dumps({"items": n_items, "seconds": seconds, "busy": busy, "memory": 0}))

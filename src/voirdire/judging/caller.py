@@ -69,7 +69,7 @@ _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5
 """How many times `max_retries` rate limits are tolerated while the server answers other calls."""
 
-_STALE_S = 0.5
+_STALE_S = 0.25
 """After a longer wait a call is looked up again: another run may have made it."""
 
 

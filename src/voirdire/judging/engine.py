@@ -53,7 +53,7 @@ LATE = "no verdict within the deadline"
 """Reason of a failure whose reply may still come, for the next time the item is asked about."""
 
 CLOSED = "the judge is closed"
-_LOOKED_UP, _LOOKED_UP_FRESH = 1_000, 50
+_LOOKED_UP, _LOOKED_UP_FRESH = 1_000, 32
 """Items in one query of the store, and where calls are made: another run may store replies."""
 
 _AT_ONCE = 256
@@ -299,6 +299,8 @@ class ModelEngine(_SharingEngine):
         self._replies = replies
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = CircuitBreaker(1.0 if live is None else live.rest_s)
+        most = 2 * bound.judge.concurrency  # in a run; no live request waits for another's items
+        self._window = None if live is not None else asyncio.Semaphore(most)
 
     @property
     def is_broken(self) -> bool:
@@ -353,8 +355,8 @@ class ModelEngine(_SharingEngine):
 
     async def _judge_all(self, new: Sequence[_Pending]) -> None:
         """Look items up in the store, and begin the calls about the others."""
-        most = 2 * self.bound.judge.concurrency
-        window = asyncio.Semaphore(most if self._live is None else max(_AT_ONCE, most))
+        most = max(_AT_ONCE, 2 * self.bound.judge.concurrency)
+        window = self._window or asyncio.Semaphore(most)
         start, size = 0, _LOOKED_UP_FRESH
         while part := new[start : start + size]:
             start += size

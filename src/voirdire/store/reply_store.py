@@ -120,7 +120,7 @@ _SETTINGS = "PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16384; PRAGMA wal_aut
 # With IMMEDIATE a transaction waits for other writers where it begins, and never later.
 _SQLITE_OPTIONS = {"timeout": 60, "isolation_level": "IMMEDIATE", "check_same_thread": False}
 _LOCK_OF_TABLES = 8_606_216_600_190_023  # any number that no other program locks
-_GATHER_S = 0.001  # a commit costs as much as a dozen calls
+_GATHER_S = 0.005  # a commit costs as much as a dozen calls
 
 # Addresses and errors -------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class ReplyStore:
         self._is_sqlite = url.drivername == "sqlite"
         self._mark = "?" if self._is_sqlite else "%s"
         self._process = os.getpid()
-        self._is_closed = self._is_committing = False
+        self._is_closed = False
         self._puts: list[tuple[tuple[Any, ...], asyncio.Future[None]]] = []
         self._putting = threading.Lock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="voirdire-store")
@@ -384,7 +384,7 @@ class ReplyStore:
         with self._putting:
             if not self._puts:
                 try:
-                    self._writer.submit(self._commit, gathers=self._is_committing)
+                    self._writer.submit(self._commit)
                 except RuntimeError as error:  # it was closed meanwhile
                     raise self._closed_error() from error
             self._puts.append(((judge_id, *astuple(call)), committed))
@@ -541,18 +541,16 @@ class ReplyStore:
         if ordered:
             self._transact(lambda connection: connection.exec_driver_sql(statement, ordered))
 
-    def _commit(self, *, gathers: bool) -> None:
+    def _commit(self) -> None:
         """Commit all that was put, after a moment in which more may come."""
-        if gathers:
-            time.sleep(_GATHER_S)
+        time.sleep(_GATHER_S)
         with self._putting:
-            puts, self._puts, self._is_committing = self._puts, [], True
+            puts, self._puts = self._puts, []
         error: BaseException | None = None
         try:
             self._insert([row for row, _ in puts])
         except BaseException as raised:  # noqa: BLE001  # those who wait get it
             error = raised
-        self._is_committing = False
         for loop in {committed.get_loop() for _, committed in puts}:
             waiters = [committed for _, committed in puts if committed.get_loop() is loop]
             with contextlib.suppress(RuntimeError):  # the loop has ended
