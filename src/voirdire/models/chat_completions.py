@@ -578,26 +578,27 @@ def _text(content: Any) -> str:
 
 
 def _answer_elsewhere(body: bytes, place: int, server: Server) -> str | None:
-    """Find the JSON object that was asked for in another field of a message."""
+    """Find the one JSON object that was asked for in other fields of a message."""
     message = msgspec.json.decode(body)["choices"][place].get("message") or {}
-    for name, value in message.items():
-        if answer := _find_object(name, value):
-            note = f"Answers are read in `{name}`, since {server.name} leaves `content` empty."
-            server.note(note)
-            return answer
-    return None
+    found = {text: name for name, value in message.items() for text in _find_objects(name, value)}
+    if len(found) != 1:  # of two that differ none is the answer
+        return None
+    ((answer, name),) = found.items()
+    server.note(f"Answers are read in `{name}`, since {server.name} leaves `content` empty.")
+    return answer
 
 
-def _find_object(name: object, value: Any) -> str | None:
-    """Find a JSON object that is the whole of a text, or the arguments of a call."""
+def _find_objects(name: object, value: Any) -> Iterator[str]:
+    """Find JSON objects that are the whole of a text, or the arguments of a call."""
     if isinstance(value, dict) and name in ("arguments", "parsed", "input"):
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         fenced = _FENCE.fullmatch(value[find_answer(value) or 0 : find_end(value)])
-        return fenced[1] if fenced and _value_spans(fenced[1]) else None
+        if fenced and _value_spans(fenced[1]):
+            yield fenced[1]
     value = dict(enumerate(value)) if isinstance(value, list) else value
-    parts = value.items() if isinstance(value, dict) else ()
-    return next(filter(None, (_find_object(*part) for part in parts)), None)
+    for part in value.items() if isinstance(value, dict) else ():
+        yield from _find_objects(*part)
 
 
 def _usage(counts: Any) -> Usage | None:
