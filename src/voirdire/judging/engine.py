@@ -53,7 +53,7 @@ LATE = "no verdict within the deadline"
 """Reason of a failure whose reply may still come, for the next time the item is asked about."""
 
 CLOSED = "the judge is closed"
-_LOOKED_UP, _LOOKED_UP_FRESH = 1_000, 32
+_LOOKED_UP, _LOOKED_UP_FRESH = 250, 32
 """Items in one query of the store, and where calls are made: another run may store replies."""
 
 _AT_ONCE = 256
@@ -357,7 +357,7 @@ class ModelEngine(_SharingEngine):
         """Look items up in the store, and begin the calls about the others."""
         most = max(_AT_ONCE, 2 * self.bound.judge.concurrency)
         window = self._window or asyncio.Semaphore(most)
-        start, size = 0, _LOOKED_UP_FRESH
+        start, size = 0, _LOOKED_UP
         while part := new[start : start + size]:
             start += size
             try:
