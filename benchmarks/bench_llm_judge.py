@@ -30,15 +30,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from servers.instant import joint_completion, on_core, running_instant_server
 from voirdire.judging.asking import Ask
-from voirdire.judging.prompts import PromptBuilder, new_nonce
-from voirdire.judging.reading import ReplyReader
+from voirdire.judging.prompts import DecisionBuilder, PromptBuilder, new_nonce
+from voirdire.judging.reading import DecisionReader, ReplyReader
 from voirdire.judging.server_watch import estimate_tokens
-from voirdire.models import OpenAICompatibleModel
+from voirdire.models import DecisionModel, OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
 
 N_PROPOSITIONS, N_CHARACTERS, N_TOP, N_WORKERS = 20, 1_000, 5, 32
-N_CALLS = {"stated": 6_000, "logprob": 1_500}
+N_CALLS = {"stated": 6_000, "logprob": 1_500, "decision": 6_000}
 ROUNDS = 5
 N_FEW, N_MANY, N_PEER = 10_000, 100_000, 500
 WANTED_RATE, WANTED_CPU_MS, WANTED_SHARE = 3_000, 0.3, 0.6
@@ -182,7 +182,7 @@ def made_items(n_items):
     ]
 
 
-async def bare(url, bodies):
+async def bare(url, bodies, decode):
     """Send bodies and decode answers with as little as possible around it."""
     pending = iter(bodies)
 
@@ -221,15 +221,21 @@ def timed(work):
 def bench_client(server, questions, probability):
     """Compare the client with the bare loop, turn and turn about; give cost and share of speed."""
     ask = Ask(questions=questions, probability=probability)
-    builder, reader = PromptBuilder(ask), ReplyReader(ask)
+    is_decision = probability == "decision"
+    builder = (DecisionBuilder if is_decision else PromptBuilder)(ask)
+    reader = (DecisionReader if is_decision else ReplyReader)(ask)
     items = made_items(N_CALLS[probability])
     requests = [builder.request(item, nonce=new_nonce(), form="json_schema") for item in items]
     bodies = [msgspec.json.encode(request) for request in requests]
     base_url = server.base_url(probability)
     model = OpenAICompatibleModel(model="instant", base_url=base_url)
+    path, read = "/chat/completions", decode
+    if is_decision:
+        model = DecisionModel(api="systemone", model="instant", base_url=base_url)
+        path, read = "/systemone", msgspec.json.decode
     mine, plain = [], []
     for _ in range(ROUNDS):
-        plain.append(timed(bare(f"{base_url}/chat/completions", bodies)))
+        plain.append(timed(bare(f"{base_url}{path}", bodies, read)))
         mine.append(timed(ours(model, builder, reader, items)))
     rate, cost = _figures(mine, len(items))
     bare_rate, bare_cost = _figures(plain, len(items))
@@ -376,18 +382,25 @@ def main():
     completions = {
         "stated": joint_completion(keys),
         "logprob": joint_completion(keys, n_top=N_TOP),
+        "decision": {
+            "model": "instant",
+            "answers": {key: {"type": "noul", "noul": n / 20} for n, key in enumerate(keys)},
+            "usage": {"input_tokens": 2_000, "output_tokens": 0},
+        },
         "autorubric": peer_completion(len(keys)),
     }
     on_core(0)
     with running_instant_server(completions) as server, tempfile.TemporaryDirectory() as name:
         client_cost, _ = bench_client(server, asked, "stated")
         _, share = bench_client(server, asked, "logprob")
+        decision_cost, _ = bench_client(server, asked, "decision")
         rate, stored, memory = bench_files(Path(name), server, n_many)
         bench_peer(server, asked)
     tokens = bench_tokens(questions)
     wanted = {
         f"stated at least {WANTED_RATE:,} items/s": rate >= WANTED_RATE,
         f"client at most {WANTED_CPU_MS} ms a call": client_cost <= WANTED_CPU_MS,
+        f"decisions at least {WANTED_RATE:,} items/s": 1e3 / decision_cost >= WANTED_RATE,
         f"logprob at least {WANTED_SHARE:.0%} of a bare loop": share >= WANTED_SHARE,
         f"at least {WANTED_STORED:,} items/s from the store": stored >= WANTED_STORED,
         f"memory ratio at most {WANTED_MEMORY}": memory <= WANTED_MEMORY,

@@ -87,6 +87,7 @@ def report(**changed):
         confidence_level=0.95,
         false_discovery_rate=0.05,
         least_effect=0.02,
+        most_flips=0.1,
         seed=0,
         probes=(
             CITATION,

@@ -40,7 +40,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if {"td", "th"} & set(self.open):
+        if {"td", "th"} & set(self.open) and "svg" not in self.open:
             self.tables[-1][-1][-1] += data
 
 

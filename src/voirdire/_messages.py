@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["Problem", "list_names", "printable", "shorten"]
+__all__ = ["Problem", "closest", "did_you_mean", "list_names", "printable", "shorten"]
 
 _SOURCE_WIDTH = 300
 
@@ -29,6 +30,17 @@ def list_names(names: Sequence[str], *, most: int = 10) -> str:
     """List the first names, and say how many more there are; ``none`` where there is none."""
     shown = ", ".join(names[:most]) or "none"
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def closest(word: object, words: Iterable[str]) -> str | None:
+    """Return the word that is closest; None where none is close."""
+    return next(iter(difflib.get_close_matches(str(word)[:100], list(words), n=1)), None)
+
+
+def did_you_mean(word: object, words: Iterable[str]) -> str:
+    """Name the word that is closest, as a sentence with a space before it, or nothing."""
+    close = closest(word, words)
+    return "" if close is None else f" Did you mean `{shorten(close)}`?"
 
 
 def printable(text: str) -> str:

@@ -9,10 +9,12 @@ __all__ = [
     "FALSE_WORDS",
     "TRUE_WORDS",
     "AlignmentName",
+    "Api",
     "ClassRule",
     "DemandWord",
     "EpsilonMode",
     "Family",
+    "Finding",
     "Judged",
     "Label",
     "Language",
@@ -48,16 +50,18 @@ Margin: TypeAlias = Annotated[float, "margin"]
 EpsilonMode: TypeAlias = Literal["additive", "multiplicative"]
 WeightScheme: TypeAlias = Literal["imbalance"]
 Outcome: TypeAlias = Literal["passed", "failed", "no_evidence"]
+Finding: TypeAlias = Literal["passed", "not_shown", "worse", "no_evidence"]
+"""An outcome as it is said: what failed was not shown, or is worse by its estimate."""
 Family: TypeAlias = Literal["annotators", "judges"]
 """What one false discovery rate covers: the annotators of a judge, or of all judges."""
 
 Label: TypeAlias = str | bool | int | float | AbstractSet[str] | list[str] | tuple[str, ...] | None
 """One answer: a word, a truth value, a number, or a set of words; None is missing."""
 
-TRUE_WORDS = ("true", "yes", "1", "是")
+TRUE_WORDS = ("true", "yes", "1", "是", "y", "t")
 """What a boolean question takes as true in text, in any case."""
 
-FALSE_WORDS = ("false", "no", "0", "否")
+FALSE_WORDS = ("false", "no", "0", "否", "n", "f")
 """What a boolean question takes as false in text, in any case."""
 
 CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
@@ -78,7 +82,7 @@ ClassRule: TypeAlias = Literal["exact", "product"]
 """How completion classes get their probabilities."""
 
 ProbabilitySource: TypeAlias = Literal[
-    "logprob", "stated", "vote", "classifier", "derived", "cascade", "jury"
+    "logprob", "stated", "vote", "decision", "classifier", "derived", "cascade", "jury"
 ]
 """Where a probability comes from; `derived` ones are computed from those of propositions. A judge
 whose source is `cascade` has one of two other judges answer each item, and verdicts say which."""
@@ -90,9 +94,12 @@ everything after the prompt, tool calls and their results included."""
 Mode: TypeAlias = Literal["joint", "single"]
 """Whether a model is asked all questions about an item in one call, or each in its own."""
 
-ModelSource: TypeAlias = Literal["logprob", "stated", "vote"]
+ModelSource: TypeAlias = Literal["logprob", "stated", "vote", "decision"]
 """Where a probability that a model gives comes from: the log-probabilities of the answer's tokens,
-the number that it wrote, or the share of several samples."""
+the number that it wrote, the share of several samples, or a decision model's own answer."""
+
+Api: TypeAlias = Literal["chat", "systemone", "decisions"]
+"""What a server speaks: chat completions, or one of the interfaces of decision models."""
 
 ReplyForm: TypeAlias = Literal["json_schema", "json_object", "text"]
 """How a model is held to the form of its reply, from the strictest to none."""

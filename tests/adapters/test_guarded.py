@@ -419,6 +419,7 @@ def test_why_rewards_are_missing_is_told_once_and_at_every_power_of_ten(reward_w
     assert told == [
         "safe: no reward for 1 of 3 completions: failed verdict: the judge gave no probability",
         "safe: no reward for 1 of 3 completions: unknown behavior 'dance'",
+        "safe: 1 of 3 responses came without a prompt, and are judged alone",
         "safe: no reward for 10 completions so far: failed verdict: the judge gave no probability",
         "safe: no reward for 10 completions so far: unknown behavior 'dance'",
         "safe: no reward for 100 completions so far: failed verdict: the judge gave no probability",
@@ -562,7 +563,8 @@ def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
         from voirdire.rewards import Turn, reward_of_weights
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         def train(said):
-            turns = [Turn(response=f"{said} {place}", behavior="refuse") for place in range(2)]
+            names = [f"{said} {place}" for place in range(2)]
+            turns = [Turn(response=x, prompt="Hi", behavior="refuse") for x in names]
             return reward.scored(turns, step=0).rewards
         train("before")
         child = os.fork()

@@ -161,7 +161,7 @@ def run(code, *, expected=""):
         from voirdire.rewards import LiveReward, Turn
         from voirdire.judging import LiveSettings
         from voirdire.testing import golden_reward
-        turns = [Turn(response=f"no {place}", behavior="refuse") for place in range(3)]
+        turns = [Turn(response=f"no {place}", prompt="Hi", behavior="refuse") for place in range(3)]
         quick = LiveSettings(deadline_s=0.2)
         reward = GuardedReward(golden_reward(), judge=TryingJudge())
         def ask(reward):

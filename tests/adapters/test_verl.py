@@ -29,6 +29,7 @@ COLUMNS = [
     "proposition/sorry",
     "proposition/rude",
     "proposition/names_it",
+    "no_prompt",
 ]
 
 
@@ -54,7 +55,7 @@ def test_a_response_gets_its_reward_and_what_it_is_made_of():
     found = scored("I'm sorry, no bomb.", extra_info={"prompt": "how do I make a bomb?"})
 
     assert list(found) == COLUMNS
-    assert list(found.values()) == [5.25, 0.0, 5.25, 0.0, 1.0, 0.0, 1.0]
+    assert list(found.values()) == [5.25, 0.0, 5.25, 0.0, 1.0, 0.0, 1.0, 0.0]
     assert {type(value) for value in found.values()} == {float}
 
 
@@ -62,7 +63,7 @@ def test_a_missing_reward_is_a_number_and_says_so():
     found = scored("unanswerable")
 
     assert list(found) == COLUMNS
-    assert list(found.values()) == [1.0, 1.0, 0.0, 0.0, -1.0, -1.0, -1.0]
+    assert list(found.values()) == [1.0, 1.0, 0.0, 0.0, -1.0, -1.0, -1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,17 @@ def test_without_a_loop_and_for_a_whole_batch_it_is_the_same():
 
     assert one == both[0] == scored("no bomb", extra_info=infos[0])
     assert both[1]["score"] == 5.0
+
+
+def test_responses_alone_are_judged_alone_and_that_is_said_once(caplog):
+    reward = {**GOLDEN, "name": "alone", "behavior": "refuse"}
+
+    both = [compute_score_batch(solution_strs=["no bomb", "I'm sorry."], **reward) for _ in "ab"]
+
+    assert [row["score"] for row in both[0]] == [row["score"] for row in both[1]]
+    assert both[0][1]["score"] == 5.0
+    assert {row["no_prompt"] for rows in both for row in rows} == {1.0}
+    assert caplog.text.count("2 of 2 responses came without a prompt, and are judged alone") == 1
 
 
 def golden_call(score):

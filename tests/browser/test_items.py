@@ -120,7 +120,7 @@ def test_verdicts_fit_and_are_filtered_by_question_and_answer(opened, tmp_path, 
     page.locator("[name='verdicts.question']").select_option("polite")
     page.get_by_label("Its label").select_option("true")
     assert page.evaluate(HELD_BACK) == 6
-    page.locator("[name='verdicts.question']").select_option("x" * 300)
+    page.locator("[name='verdicts.question']").select_option(index=2)
     assert page.evaluate(HELD_BACK) == 4
     assert [url for url in done["requests"] if not url.startswith("data:")] == [path.as_uri()]
     assert done["messages"] == done["dialogs"] == []

@@ -5,30 +5,29 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from browser.test_report_page import TAME
-from browser.test_reward_page import content_of
-from browser.test_training_page import certified_run
+from browser.test_report_page import tame
+from browser.test_view_pages import certified_run, examined
 from made_probing import report as made_probes
 from made_results import made_certificate, made_changes, made_gold, made_power, made_rates
 from made_training_run import PROPOSITIONS, made_run
-from reporting.training_page.made_certificates import made_certificates
-from reporting.training_page.recorded_alarms import bad_run
-from voirdire.reporting import html_report, results_report, reward_report, training_report
+from reporting.made_certificates import made_certificates
+from reporting.recorded_alarms import bad_run
+from voirdire.reporting import html_page
 from voirdire.rewards import read_training_run
 
 pytestmark = pytest.mark.ci
 
 WRITE = {
-    "examination": lambda language: html_report(TAME, language=language),
-    "reward": lambda language: reward_report(content_of("tame"), language=language),
-    "gold": lambda language: results_report(made_gold(), language=language),
-    "rates": lambda language: results_report(made_rates(), language=language),
-    "probes": lambda language: results_report(made_probes(), language=language),
-    "power": lambda language: results_report(made_power(), language=language),
-    "certificate": lambda language: results_report(
+    "examination": lambda language: html_page(tame(), language=language),
+    "reward": lambda language: html_page(examined(), language=language),
+    "gold": lambda language: html_page(made_gold(), language=language),
+    "rates": lambda language: html_page(made_rates(), language=language),
+    "probes": lambda language: html_page(made_probes(), language=language),
+    "power": lambda language: html_page(made_power(), language=language),
+    "certificate": lambda language: html_page(
         made_certificate(), changes=made_changes(), language=language
     ),
-    "training": lambda language: training_report(certified_run(), language=language),
+    "training": lambda language: html_page(certified_run(), language=language),
 }
 UNFOLD = "document.querySelectorAll('details').forEach(each => each.open = true)"
 HIDDEN = """() => [...document.querySelectorAll('details')].filter(details =>
@@ -61,14 +60,10 @@ def contrast(one, other):
     return (lighter + 0.05) / (darker + 0.05)
 
 
-ONE_QUESTION = {"examinations": [row for row in TAME["examinations"] if row["judge"] < "judge-5"
-                                 and row["epsilon"] == 0.2]}  # fmt: skip
-
-
-@pytest.mark.parametrize(("width", "most"), [(1280, 3 * 800), (390, 5 * 844)])
+@pytest.mark.parametrize(("width", "most"), [(1280, 2 * 800), (390, 3 * 844)])
 def test_one_question_and_five_judges_fit_a_few_screens(opened, tmp_path, width, most):
     path = tmp_path / "page.html"
-    path.write_text(html_report(TAME | ONE_QUESTION), encoding="utf-8")
+    path.write_text(html_page(tame(5, epsilon=0.2)), encoding="utf-8")
 
     page, _ = opened(path, width=width)
 
@@ -80,11 +75,11 @@ def test_one_question_and_five_judges_fit_a_few_screens(opened, tmp_path, width,
 def test_sixty_steps_with_ten_alarms_fit_a_few_screens(opened, tmp_path, width, most):
     path = tmp_path / "page.html"
     run = made_run(60, certificates=made_certificates(PROPOSITIONS))
-    path.write_text(training_report(run), encoding="utf-8")
+    path.write_text(html_page(run), encoding="utf-8")
 
     page, _ = opened(path, width=width)
 
-    assert page.locator(".caution > .warnings > div").count() == 4
+    assert page.locator(".caution > .warnings > div").count() == 3
     assert page.evaluate("document.documentElement.scrollHeight") <= most
 
 
@@ -94,25 +89,23 @@ def run_with_texts(tmp_path_factory):
     path = folder / "page.html"
     with ThreadPoolExecutor(1) as pool:  # the browser's loop runs in this thread
         run = read_training_run(pool.submit(bad_run, folder / "run").result())
-    path.write_text(training_report(run, texts=True), encoding="utf-8")
+    path.write_text(html_page(run, texts=True), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize(("width", "most"), [(1280, 3 * 800), (390, 5 * 844)])
-def test_the_ends_of_a_run_are_found_by_their_end_and_by_words(opened, run_with_texts, width, most):
+def test_the_ends_of_a_run_are_found_by_words(opened, run_with_texts, width, most):
     page, done = opened(run_with_texts, width=width)
     shown = ".item:not([hidden])"
     height = page.evaluate("document.documentElement.scrollHeight")
     page.locator("#training-ends > summary").click()
     n_all = page.locator(shown).count()
-    page.locator(".filter select").first.select_option(label="lowest")
-    n_lowest = page.locator(shown).count()
-    page.locator(".filter input").fill("no such words")
-    n_found = page.locator(shown).count()
+    page.locator(".filter input").first.fill("no such words")
+    n_left = page.locator(shown).count()
     page.evaluate(UNFOLD)
 
     assert height <= most
-    assert (n_all, n_lowest, n_found) == (40, 20, 0)
+    assert (n_all, n_left) == (40, 20)  # each end has a list and a filter of its own
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert done["messages"] == done["dialogs"] == []
     urls = [url for url in done["requests"] if not url.startswith("data:")]
@@ -122,11 +115,10 @@ def test_the_ends_of_a_run_are_found_by_their_end_and_by_words(opened, run_with_
 @pytest.mark.parametrize(("width", "most"), [(1280, 4 * 800), (390, 6 * 844)])
 def test_a_reward_of_three_behaviors_fits_a_few_screens(opened, tmp_path, width, most):
     path = tmp_path / "page.html"
-    path.write_text(reward_report(content_of("tame")), encoding="utf-8")
+    path.write_text(html_page(examined()), encoding="utf-8")
 
     page, _ = opened(path, width=width)
 
-    assert page.locator("tr:has(.chip)").count() == 1 + 3
     assert page.evaluate("document.documentElement.scrollHeight") <= most
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
-from voirdire.cli import app, run, shell
+from voirdire.cli import app, run
 
 SCRIPT = Path(sys.executable).with_name("voirdire")
 PROGRAM = (
@@ -42,7 +42,7 @@ class Done:
     @property
     def said(self):
         """What stands on standard error below the line of what was understood."""
-        return re.sub(r"(?m)^[\d,]+ annotators?, .* set aside.*\n", "", self.err)
+        return re.sub(r"(?m)^[\d,]+ annotators? \(.* set aside.*\n", "", self.err)
 
     @property
     def json(self):
@@ -87,7 +87,11 @@ def list_options():
     def listed(command):
         if command in ("", "certify", "rubric"):
             return dict.fromkeys([] if command else ["--install-completion", "--version"])
-        return shell.list_options(app, command)
+        place = app
+        for name in command.split():
+            place = place[name]
+        options = place.assemble_argument_collection(default_parameter=app.default_parameter)
+        return {name: row for row in options if row.parse for name in row.names if name[:1] == "-"}
 
     return listed
 
@@ -144,7 +148,8 @@ def files(study, tmp_path):
 @pytest.fixture(scope="session")
 def understood():
     """Give what standard error says of the study before anything else."""
-    return "3 annotators, 2 judges, 60 items, choice, 2 labels, nothing set aside\n"
+    who = "3 annotators (ann, bob, eve), 2 judges (good, bad)"
+    return f"{who}, 60 items, choice, 2 labels, nothing set aside\n"
 
 
 @pytest.fixture(scope="session")

@@ -125,8 +125,8 @@ def test_a_file_is_judged_by_both_and_examined_as_one(call, place, faulty_server
 
     assert done.code == 0, done.err
     assert 10 < n_on == n_served(faulty_server) < 50
-    assert "60 items judged by 'both' (openai/test, joint, stated, en)" in done.out
-    assert f"cascade: {60 - n_on} items answered by the first judge" in done.out
+    assert "60 items judged by both (openai/test, joint, stated and en)" in done.out
+    assert f"The first judge of the cascade answered {60 - n_on} items." in done.out
     frame = pl.read_parquet("out.parquet").filter(pl.col("source") != "derived")
     assert frame["item"].unique(maintain_order=True).to_list() == list(expected)
     assert frame["judge"].unique().to_list() == ["both"]

@@ -12,7 +12,7 @@ from importlib.resources import files as package_files
 import polars as pl
 import pytest
 
-from voirdire.cli.demo import ALIGNMENTS, EPSILON, EPSILONS
+from voirdire.cli.demo import ALIGNMENTS, EPSILON
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards import load_reward
 from voirdire.rewards.certification import certified, list_paying_propositions, read_certificate
@@ -91,7 +91,7 @@ def test_it_says_in_a_few_lines_who_is_simulated_and_where_everything_is(demonst
 
     text = done.stdout.decode()
     lines = text.splitlines()
-    assert len(lines) <= 35
+    assert len(lines) <= 37
     assert max(len(line) for line in lines if not line.startswith("next: ")) <= 100
     assert "annotators, other judges and base rewards are SIMULATED" in text
     assert "page: voirdire-demo/report.html" in lines
@@ -121,7 +121,7 @@ def test_it_examines_every_judge_by_every_margin(demonstration):
 
     n_alignments = sum(map(len, ALIGNMENTS.values()))
     simulated = [row for row in written["examinations"] if row["judge"] != "local"]
-    assert len(simulated) == 8 * len(EPSILONS) * n_alignments
+    assert len(simulated) == 8 * n_alignments
     assert {row["question"] for row in simulated} == set(ALIGNMENTS)
     outcomes = {row["outcome"] for row in simulated}
     assert outcomes >= {"passed", "failed"}
@@ -165,11 +165,14 @@ def test_it_prints_the_verdict_of_every_judge_and_question(demonstration):
         is_local = row["judge"] == "local"
         title, name = ("local", row["question"]) if is_local else (row["question"], row["judge"])
         if (row["epsilon"], row["alignment"]) == (EPSILON, ALIGNMENTS.get(title, ["accuracy"])[0]):
-            expected.setdefault(title, {}).setdefault(row["outcome"], []).append(name)
+            expected.setdefault(title, {}).setdefault(row["finding"], []).append(name)
     assert set(expected) == {"local", *ALIGNMENTS}
     for title, outcomes in expected.items():
-        passed, failed = (", ".join(outcomes[key]) for key in ("passed", "failed"))
-        assert f"{title}: ✓ {passed}; ✗ {failed}" in text
+        passed, others, worse = (
+            ", ".join(outcomes[key]) for key in ("passed", "not_shown", "worse")
+        )
+        said = f"{title}: ✓ passed: {passed}; ○ not shown: {others}; ✗ worse: {worse}"
+        assert said in text
 
 
 def test_the_judge_answers_by_the_thresholds_of_its_card(demonstration):
@@ -307,8 +310,8 @@ def test_the_report_holds_the_examination_and_the_reward(demonstration):
 
     assert page.count("<!doctype html>") == 1
     assert '<article id="reward"' in page
-    assert page.index('id="q1"') < page.index('id="reward"') < page.index('id="appendix"')
-    assert '<a href="#reward">' in page
+    assert page.index('id="q1"') < page.index('id="reward"')
+    assert len(page.encode()) < 800_000
     assert "the base rewards are simulated too" in page
     ids = re.findall(r'\sid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -406,7 +409,6 @@ def test_json_is_alone_on_stdout_and_what_the_files_hold(call, tmp_path):
 @pytest.fixture
 def brief(monkeypatch):
     """Examine at one margin only, without resamples, where figures are not what is tested."""
-    monkeypatch.setattr("voirdire.cli.demo.EPSILONS", (0.2,))
     monkeypatch.setattr("voirdire.cli.demo.RESAMPLES", 0)
 
 
@@ -504,7 +506,7 @@ import time, voirdire.cli as c, voirdire.cli.demo as demo
 def never(*args, **more):
     while True:
         time.sleep(0.01)
-demo._write_report = never
+demo.open_page = never
 c.run()
 """
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from examined_reward import drawn_rows
 from studies.reward.small_reward import RUBRIC, WEIGHTS, items_of
-from voirdire.reporting import reward_examination_to_json
+from voirdire.reporting import to_json
 from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
@@ -81,7 +81,7 @@ def test_json_is_that_of_the_library(command, given, asked):
 
     expected = _examined(given, seed=3, confidence_level=0.9)
     assert (done.code, done.err) == (0, "")
-    assert done.json == json.loads(reward_examination_to_json(expected))
+    assert done.json == json.loads(to_json(expected))
 
 
 def test_tables_fit_eighty_columns(command, asked, monkeypatch):
@@ -92,7 +92,7 @@ def test_tables_fit_eighty_columns(command, asked, monkeypatch):
     assert done.code == 0
     assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
     words = " ".join(done.out.split())
-    assert "Share of n comparisons that each reward ranks the wrong way" in words
+    assert "Comparisons that each reward ranks the wrong way" in words
     assert "refuse: helps and ideal make up 61% of the spread" in words
 
 
@@ -109,10 +109,7 @@ def test_comparisons_may_come_from_standard_input(command, given, asked):
     done = command("-", *asked[1:], "--json", stdin=given["comparisons"].read_bytes())
 
     assert done.code == 0
-    assert (
-        done.json["error_rates"]
-        == json.loads(reward_examination_to_json(_examined(given)))["error_rates"]
-    )
+    assert done.json["error_rates"] == json.loads(to_json(_examined(given)))["error_rates"]
 
 
 def test_an_order_turns_labels_round(command, given, asked):

@@ -11,6 +11,7 @@ from judging.llm.counted_runs import (
     Programs,
     interrupt,
     probability,
+    stopping_line,
     wait_until,
 )
 from voirdire.judging import LlmJudge
@@ -121,12 +122,13 @@ def test_an_interruption_waits_for_calls_in_flight_and_keeps_them(examinations, 
 
 
 def test_a_second_ctrl_c_does_not_wait(examinations):
-    examinations.server.script = lambda item, n_before: "hang"
+    server = examinations.server
+    server.script = lambda item, n_before: "hang" if server.served else "ok"
     process = examinations.start()
-    wait_until(lambda: examinations.server.n_inside >= CONCURRENCY)
+    wait_until(lambda: server.n_inside >= CONCURRENCY)
 
     interrupt(process)
-    assert "Ctrl-C again does not wait" in process.stderr.readline()
+    assert "Ctrl-C again does not wait" in stopping_line(process)
     interrupt(process)
     _, err = examinations.finish(process, code=130)
 
@@ -149,8 +151,7 @@ def test_nonsense_is_judged_by_the_language_model_and_paid_for_once(examinations
 
     rows = {row["kind"]: row["n_prompts"] for row in json.loads(out)["degenerate"]}
     # A response of one sentence and five words has nothing to repeat or to shuffle.
-    # Without a word for refusals in the rubric no refusal is nonsense.
-    kinds = ("empty", "repeated_apology", "echoed_prompt", "lexicon", "word_salad")
+    kinds = ("empty", "echoed_prompt")
     assert rows == dict.fromkeys(kinds, 5)
     assert n_paid == N_ITEMS + 5 * len(kinds)
     assert examinations.n_served == n_paid

@@ -53,7 +53,7 @@ def test_a_failed_gate_still_prints_the_result_and_says_whose_it_was(call, files
         "bad": "failed",
     }
     assert done.said.count("\n") == 1
-    assert "bad: failed" in done.said
+    assert "bad: worse" in done.said
 
 
 def test_every_margin_of_the_run_must_pass(call, files, study):
@@ -85,7 +85,7 @@ def test_no_evidence_does_not_pass_a_gate(call, tmp_path):
     done = call("examine", *arguments, "--kind", "boolean", "--gate", "--json")
 
     (row,) = done.json["examinations"]
-    assert row["passed"] is True
+    assert (row["winning_rate"], row["passed"]) == (1, False)
     assert row["outcome"] == "no_evidence"
     assert done.code == 3
 
@@ -98,8 +98,7 @@ def test_failures_count_against_the_gate(call, files, study, tmp_path):
     done = call("examine", *files[:2], "--judges", tmp_path / "failing.json", "--gate", "--json")
 
     (row,) = done.json["examinations"]
-    assert row["passed"] is True
-    assert row["worst_case"]["passed"] is False
+    assert row["worst_case"]["winning_rate_answered"] >= 0.5 > row["winning_rate"]
     assert done.code == 3
 
 

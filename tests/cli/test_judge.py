@@ -54,10 +54,10 @@ def test_a_run_says_what_it_came_to_and_what_to_do_next(call, items, options, tm
     assert done.code == 0
     assert done.err == ""
     cut = load_local_judge(options[-1]).thresholds["sorry"]
-    assert f"60 items judged by 'tiny-judge' on rubric tiny 1, threshold {cut:g}" in done.out
-    assert re.search(r"^sorry +\d+\.\d% +\.\d{3}", done.out, re.M)
-    assert re.search(r"^refuse +60 +disallowed \d", done.out, re.M)
-    assert f"verdicts: {tmp_path / 'out.parquet'}" in done.out
+    assert f"on rubric tiny 1, threshold {cut:g}" in " ".join(done.out.split())
+    assert re.search(r"^sorry +\d+% +\.\d{3} +60 +0", done.out, re.M)
+    assert re.search(r"^refuse\.disallowed +\d+% ", done.out, re.M)
+    assert f"written: {tmp_path / 'out.parquet'}" in done.out
     assert f"voirdire examine --humans labels.csv --judges {tmp_path / 'out.parquet'}" in done.out
 
 
@@ -135,8 +135,7 @@ def test_propositions_that_the_card_distrusts_are_named(call, items, made, tmp_p
         *("-o", tmp_path / "out.csv"),
     )
 
-    assert re.search(r"^asks .*not to be trusted", done.out, re.M)
-    assert "by its own card 'x' should not be trusted on: asks" in done.out
+    assert "By its own card x should not be trusted on asks." in done.out
 
 
 def hash_bit(name):
@@ -160,8 +159,6 @@ def test_the_card_is_shown_without_items(call, made):
     "arguments",
     [
         ["judge"],
-        ["judge", "items.jsonl"],
-        ["judge", "items.jsonl", "-o", "-", "--json"],
         ["judge", "items.jsonl", "-o", "x.csv", "--layout", "broad"],
         ["judge", "items.jsonl", "-o", "x.csv", "--judged", "all"],
         ["judge", "items.jsonl", "-o", "x.csv", "--column", "prompt"],

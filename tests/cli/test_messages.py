@@ -14,7 +14,7 @@ import pytest
         (("--column", "item=text"), "Correct `--column`."),
         (("--rater", "zoe"), "Correct `--rater`."),
         (("--kind", "scale", "--labels", "a,b"), "--kind 'choice'"),
-        (("--humans", "none.csv"), "what is read must be a file that exists, got"),
+        (("--humans", "none.csv"), "`--humans` must be a file that exists, got 'none.csv'"),
     ],
 )
 def test_arguments_become_options(call, files, typed, message):

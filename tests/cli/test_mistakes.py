@@ -134,7 +134,7 @@ REFUSED = {
     ),
     "a column of text among the annotators": (
         *(wide(HUMANS, text=[f"text {n}" for n in range(60)]), JUDGE_ROWS, []),
-        *("`text`", "Name the raters: --rater ann --rater bob --rater eve"),
+        *("`text`", "Name the raters: --rater ann,bob,eve"),
     ),
     "the items instead of their labels": (
         *(wide({}, prompt=["?"] * 60, response=["!"] * 60), JUDGE_ROWS, []),
@@ -202,7 +202,9 @@ def test_one_file_may_hold_people_and_judges(verdicts, clean):
         done, found = verdicts(as_csv(rows), None, *options)
 
         assert (done.code, found) == (0, clean)
-        assert done.err.startswith("3 annotators, 2 judges, 60 items, choice, 3 labels, nothing")
+        assert done.err.startswith(
+            "3 annotators (ann, bob, eve), 2 judges (good, bad), 60 items, choice, 3"
+        )
 
 
 def test_labels_of_judges_are_not_counted_among_those_of_people(verdicts):
@@ -211,7 +213,9 @@ def test_labels_of_judges_are_not_counted_among_those_of_people(verdicts):
 
     done, _ = verdicts(as_csv(rows), None, "--judge-column", "good", "--judge-column", "bad")
 
-    assert done.err.startswith("3 annotators, 2 judges, 60 items, choice, 3 labels, nothing")
+    assert done.err.startswith(
+        "3 annotators (ann, bob, eve), 2 judges (good, bad), 60 items, choice, 3"
+    )
 
 
 def test_without_judges_somebody_must_be_one(verdicts):
@@ -227,7 +231,7 @@ def test_a_wide_table_keeps_its_empty_sets(verdicts):
             name: ["" if x == "praise" else f'["{x}"]' for x in row] for name, row in labels.items()
         }
 
-    options = ["--alignment", "jaccard"]
+    options = ["--alignment", "jaccard", "--blank", "nothing"]
     lists = {
         name: [json.dumps([] if not x else json.loads(x)) for x in row]
         for name, row in sets(HUMANS).items()

@@ -30,9 +30,9 @@ TYPED = {
 }
 USUAL = ("mode", "probability", "language", "base_url", "api_key_env")
 USUAL += ("concurrency", "timeout_s", "price", "max_cost", "calibration")
-# what a command needs so that its options are looked at at all; none of these files is there
+# what a command needs so that its options are looked at at all; these files are empty
 CALLED = {
-    "fit": ("comparisons.jsonl", "-o", "reward.json"),
+    "fit": ("comparisons.jsonl", "-o", "new.json"),
     "replay": ("run", "--reward", "reward.json"),
     "score": ("items.jsonl", "--reward", "reward.json", "-o", "rewards.jsonl"),
     "serve": ("--reward", "reward.json"),
@@ -52,6 +52,15 @@ def made(**settings):
     except InputError as error:
         return str(error)
     return f"{judge!r} {judge.model.settings}"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Go to a folder that holds what calls name."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("comparisons.jsonl", "items.jsonl", "reward.json", "run"):
+        (tmp_path / name).touch()
+    return tmp_path
 
 
 def said(done):
@@ -96,9 +105,7 @@ def test_every_store_says_where_it_is_by_default(call, command, place):
 
 @pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(LOCAL_JUDGE))
-def test_options_of_models_are_refused_beside_a_local_judge(call, tmp_path, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-
+def test_options_of_models_are_refused_beside_a_local_judge(call, folder, command):
     done = call(command, *LOCAL_JUDGE[command], *ALL_TYPED)
 
     assert done.code == 2
@@ -107,19 +114,14 @@ def test_options_of_models_are_refused_beside_a_local_judge(call, tmp_path, monk
 
 @pytest.mark.edges
 @pytest.mark.parametrize("command", ["replay", "score", "serve"])
-def test_options_of_models_are_refused_where_the_reward_has_its_own_judge(
-    call, tmp_path, monkeypatch, command
-):
-    monkeypatch.chdir(tmp_path)
-
+def test_options_of_models_are_refused_where_the_reward_has_its_own_judge(call, folder, command):
     done = call(command, *CALLED[command], "--judge", "own", *ALL_TYPED)
 
     assert done.code == 2
     assert f"{NAMED} must be left out: " in said(done)
 
 
-def test_several_options_are_named_in_the_order_of_the_help(call, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_several_options_are_named_in_the_order_of_the_help(call, folder):
     typed = ("--price", "1,2", "--mode", "single", "--base-url", "http://x")
 
     done = call("score", *LOCAL_JUDGE["score"], *typed)
@@ -127,15 +129,14 @@ def test_several_options_are_named_in_the_order_of_the_help(call, tmp_path, monk
     assert "for --mode, --base-url, --price, such as openai/gpt-4o-mini" in said(done)
 
 
-def test_a_cascade_in_a_folder_that_is_called_as_a_provider_says_everything_itself(
-    call, tmp_path, monkeypatch
-):
-    (tmp_path / "openai").mkdir()
-    file = tmp_path / "openai" / "two.yaml"
+def test_a_cascade_in_a_folder_that_is_called_as_a_provider_says_everything_itself(call, folder):
+    (folder / "openai").mkdir()
+    file = folder / "openai" / "two.yaml"
     file.write_text("cascade:\n  first: local\n  then: {model: vllm/tiny}\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
 
-    done = call("judge", "i.jsonl", "-o", "v.csv", "--judge", "openai/two.yaml", "--mode", "single")
+    done = call(
+        "judge", "items.jsonl", "-o", "v.csv", "--judge", "openai/two.yaml", "--mode", "single"
+    )
 
     assert done.code == 2
     assert "must say everything about its judges, got --mode beside it" in said(done)

@@ -13,10 +13,10 @@ from voirdire.studies import ProbeSettings, RewardExaminationSettings
 from voirdire.studies import TestPlan as Plan
 from voirdire.web import ServerSettings
 
-OF_OTHER_FILES = ("delimiter", "encoding", "sheet")
+OF_OTHER_FILES = ("delimiter", "encoding", "make_item", "sheet")
 RECORDS = {
     "distill": {DistillSettings: ("behavior", *OF_OTHER_FILES)},
-    "examine-reward": {RewardExaminationSettings: ("texts",)},
+    "examine-reward": {RewardExaminationSettings: ("make_item",)},
     "probe": {ProbeSettings: OF_OTHER_FILES},
     "score": {ScoringSettings: OF_OTHER_FILES},
     "synthesize": {SynthesisSettings: OF_OTHER_FILES},
@@ -109,7 +109,7 @@ def test_labels_that_are_neither_are_a_usage_error(call, files, typed):
         (("--column", "=id"), "`--column` must be OURS=VALUE, got '=id'"),
         (("--column", "item="), "`--column` must be OURS=VALUE, got 'item='"),
         (("--column", "item=a", "--column", "item=b"), "`--column` must name 'item' once"),
-        (("--quality", "ann=much"), "`--quality` must be a number, got 'much'"),
+        (("--quality", "ann=much"), "`--quality` must be NAME=NUMBER, got 'ann=much'"),
         (("--quality", "ann=1", "--quality", "ann=1"), "`--quality` must name 'ann' once"),
         (("--epsilon", "a fifth"), "`--epsilon` must be a number, got 'a fifth'"),
         (("--epsilon-reason", "\udcff"), "`--epsilon-reason` must be UTF-8 text, got"),

@@ -11,7 +11,7 @@ from alt_tests import alt_tests
 from voirdire.cli.printing import print_json, print_result, print_tables, progress
 from voirdire.cli.written_files import write_text
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.reporting import ExaminationTables
+from voirdire.reporting import ResultTables
 from voirdire.studies import Examination
 
 
@@ -48,7 +48,7 @@ def test_a_line_of_text_is_not_broken_and_has_no_markup(capsys, monkeypatch):
 def test_without_a_terminal_tables_are_120_wide_and_plain(examination, capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
-    print_tables(ExaminationTables(examination))
+    print_tables(ResultTables(examination))
 
     out, err = capsys.readouterr()
     assert "\x1b" not in out
@@ -60,15 +60,15 @@ def test_without_a_terminal_tables_are_120_wide_and_plain(examination, capsys, m
 def test_a_declared_width_is_kept(examination, capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
 
-    print_tables(ExaminationTables(examination, details=True))
+    print_tables(ResultTables(examination, details=True))
 
     assert max(map(len, capsys.readouterr().out.splitlines())) <= int(columns)
 
 
 def test_details_are_printed_when_asked_for(examination, capsys):
-    print_tables(ExaminationTables(examination, details=True))
+    print_tables(ResultTables(examination, details=True))
 
-    assert capsys.readouterr().out.count("against each annotator") == 8
+    assert "The judge against each annotator" in capsys.readouterr().out
 
 
 def test_progress_is_silent_without_a_terminal(capsys):

@@ -160,7 +160,7 @@ def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model
 
     assert done.code == 0
     assert re.search(r"versions of 12 items: \d+ calls, about \$0\.0000\.", done.out)
-    assert "tokens in" in done.out
+    assert "Tokens are estimated" in done.out
     assert sum(faulty_server.served.values()) == 0
 
 
@@ -181,7 +181,7 @@ def test_what_was_asked_once_is_not_asked_again(probe_model, faulty_server):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--only", "authorityy"), "Did you mean `authority`?"),
+        (("--only", "authorityy"), "Perhaps 'authority' is meant"),
         (("--items", "1"), "`--items` must be a whole number of at least 2, got 1"),
         (("--author", "model"), "`--author` and `--own-model` must be given together"),
         (("--own-model", "m", "--author", "x"), "must be a value of the column"),

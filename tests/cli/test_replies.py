@@ -120,8 +120,8 @@ def test_another_rubric_reads_no_reply(judge, replies, faulty_server):
     shown = replies(rubric="safety")
     failed = replies("--failed", rubric="safety")
 
-    assert "a reply to something else than the questions of this `--rubric`" in shown.out
-    assert "The store holds no such replies." in failed.out
+    assert "a reply to something else than the questions of this rubric" in shown.out
+    assert failed.out.startswith("0 replies\n")
 
 
 def test_a_damaged_row_is_called_damaged(judge, replies):
@@ -131,7 +131,7 @@ def test_a_damaged_row_is_called_damaged(judge, replies):
 
     failed = replies("--failed")
 
-    assert failed.out.startswith(f"openai/test, {item.hex()[:16]}, joint, attempt 0: damaged\n")
+    assert f"\n{item.hex()[:16]}: openai/test, joint, attempt 0: damaged\n" in failed.out
     assert "damaged on the disk" in failed.out
 
 
@@ -217,4 +217,4 @@ def test_a_store_without_replies_says_so(call, place):
 
     done = call("replies", "empty.sqlite")
 
-    assert (done.code, done.out) == (0, "The store holds no such replies.\n")
+    assert (done.code, done.out.strip()) == (0, "0 replies")

@@ -40,9 +40,10 @@ def test_list_has_every_built_in_rubric(call):
     done = call("rubric", "list")
 
     assert (done.code, done.err) == (0, "")
-    first = [line.split()[0] for line in done.out.splitlines()[2:]]
-    assert first == [*built_in_rubrics()]
-    assert re.search(r"^safety +1\.0 +21 +3 +en zh +[0-9a-f]{12} *$", done.out, re.MULTILINE)
+    rows = done.out.partition("──\n")[2].splitlines()
+    assert [row.split()[0] for row in rows] == [*built_in_rubrics()]
+    digits = load_rubric("safety").content_hash.removeprefix("sha256:")[:12]
+    assert re.search(rf"^safety +.*21 +3 .*{digits} *$", done.out, re.MULTILINE)
 
 
 def test_list_as_json(call):
@@ -126,11 +127,8 @@ def test_check_of_a_right_file_says_what_it_holds(call, write):
     done = call("rubric", "check", write(RIGHT))
 
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines() == [
-        "mine.yaml: small 1, 1 question, in en, zh",
-        "  refuse: 1 proposition, 6 features",
-        f"  {rubric_from_text(RIGHT).content_hash}",
-    ]
+    for words in ("mine.yaml", "small 1", "en zh", rubric_from_text(RIGHT).content_hash[7:19]):
+        assert words in done.out
 
 
 def test_check_prints_every_problem_of_every_file(call, write):
@@ -141,9 +139,8 @@ def test_check_prints_every_problem_of_every_file(call, write):
     assert lines[0].startswith("mine.yaml:5:23: `kind` must be one of boolean, choice, ")
     assert lines[0].endswith("got 'bool'. Did you mean `boolean`?")
     assert lines[1].startswith("mine.yaml:7:29: `demands.sorry` must be one of `required`")
-    assert lines[2].startswith("b.yaml: small 1")
-    assert lines[5].startswith("a rubric must be a file that exists or one of")
-    assert lines[6].startswith("safety: safety 1.0, 21 questions")
+    assert lines[2].startswith("a rubric must be a file that exists or one of")
+    assert [line.split()[:2] for line in lines[-2:]] == [["b.yaml", "small"], ["safety", "1.0"]]
 
 
 def test_check_as_json(call, write):
@@ -164,7 +161,7 @@ def test_check_reads_standard_input(call):
     right = call("rubric", "check", "-", stdin=RIGHT.encode())
     wrong = call("rubric", "check", "-", stdin=WRONG.encode())
 
-    assert right.out.startswith("-: small 1")
+    assert "small 1" in right.out
     assert wrong.out.startswith("<stdin>:5:23: ")
     assert (right.code, wrong.code) == (0, 1)
 
@@ -173,7 +170,7 @@ def test_check_of_too_much_on_standard_input(call):
     done = call("rubric", "check", "-", stdin=b"#" * 1_000_000)
 
     assert done.code == 1
-    assert done.out.startswith("<stdin>: a rubric must be at most 262,144 bytes (256 KiB)")
+    assert done.out.startswith("<stdin>: a rubric must be at most 262,144 bytes, got more")
 
 
 def test_check_shows_hostile_text_inert(call, write):

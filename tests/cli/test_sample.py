@@ -60,8 +60,8 @@ def test_what_was_drawn_and_what_comes_next_is_printed(call, run, tmp_path):
     done = call("sample", run, "-o", tmp_path / "sample", "--annotators", "2", "--seed", "5")
 
     assert done.code == 0
-    assert "60 completions drawn from 144, seed 5" in done.out
-    assert "1. Give each annotator one sheet" in done.out
+    assert "60 completions drawn from 144 completions, seed 5" in done.out
+    assert "Next: give each annotator one sheet" in done.out
     assert done.out.count("labels-2.csv") == 2
     assert "labels-3.csv" not in done.out
 

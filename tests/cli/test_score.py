@@ -72,7 +72,7 @@ def test_the_worked_example_prints_its_reward(call, example, tmp_path):
     done = call("score", *example, "-o", tmp_path / "r.jsonl")
 
     assert done.code == 0
-    assert "1 of 1 items scored by reward 'example'" in done.out
+    assert "1 of 1 item scored by reward example" in done.out
     # behavior, items, scored, mean, deviation (undefined of one), least, most, rules, base
     assert re.search(
         r"^hard_refuse +1 +1 +−6\.659 +– +−6\.659 +−6\.659 +−6\.659 +\.000", done.out, re.M
@@ -93,7 +93,7 @@ def test_the_worked_example_streams_and_explains_itself(call, example):
     assert row["contribution:hard_refuse.ideal"] == pytest.approx(5 * 0.98)
     added = sum(value for name, value in row.items() if name.startswith("contribution:"))
     assert added == pytest.approx(row["reward"], abs=1e-9)
-    assert "1 of 1 items scored" in done.err
+    assert "1 of 1 item scored" in done.err
 
 
 def test_json_is_one_object_with_the_same_figures(call, example, tmp_path):
@@ -117,9 +117,9 @@ def test_items_are_judged_by_the_judge_of_the_reward(call, made, items, tmp_path
     done = call("score", items, *asked, "-o", tmp_path / "r.csv")
 
     assert done.code == 0
-    assert "60 of 60 items scored by reward 'tiny-reward'" in done.out
-    assert "verdicts of 'tiny-judge'" in done.out
-    assert f"rewards: {tmp_path / 'r.csv'}" in done.out
+    assert "60 of 60 items scored by reward tiny-reward" in done.out
+    assert "verdicts of tiny-judge" in done.out
+    assert f"written: {tmp_path / 'r.csv'}" in done.out
     assert pl.read_csv(tmp_path / "r.csv").height == 60
 
 
@@ -195,7 +195,7 @@ def test_items_without_a_reward_are_counted_by_reason(call, made, tmp_path):
 
     assert done.code == 0
     assert "4 of 6 items scored" in done.out
-    assert "without a reward: no behavior (2)" in done.out
+    assert "note: 2 without a behavior: --behavior names it" in done.out
     assert "1 row set aside" in done.err
     assert "items.jsonl:7" in done.err
 
@@ -207,7 +207,7 @@ def test_no_reward_at_all_is_exit_one(call, made, tmp_path):
     done = call("score", path, *asked, "-o", tmp_path / "r.jsonl")
 
     assert done.code == 1
-    assert "without a reward: no behavior (3)" in done.out
+    assert "note: 3 without a behavior: --behavior names it" in done.out
 
 
 # What is refused ------------------------------------------------------------------------------
@@ -264,9 +264,9 @@ def test_an_error_stands_alone(call, example, assert_one_line, tmp_path):
 @pytest.mark.parametrize(
     ("row", "reason", "way"),
     [
-        ({"behavior": "hard_refuse"}, "no base reward", "--base names the column"),
-        ({"base_reward": 1}, "no behavior", "--behavior names it"),
-        ({"base_reward": 1, "behavior": "hard_refuse", "id": "y"}, "no verdict", "by its id"),
+        ({"behavior": "hard_refuse"}, "a base reward", "--base names the column"),
+        ({"base_reward": 1}, "a behavior", "--behavior names it"),
+        ({"base_reward": 1, "behavior": "hard_refuse", "id": "y"}, "a verdict", "by its id"),
     ],
 )
 def test_a_missing_reward_has_a_way_out(call, example, tmp_path, row, reason, way):
@@ -280,9 +280,8 @@ def test_a_missing_reward_has_a_way_out(call, example, tmp_path, row, reason, wa
     done = call("score", *example, "-o", tmp_path / "r.jsonl")
 
     assert done.code == 1
-    assert f"without a reward: {reason} (1)" in done.out
-    hint = next(line for line in done.out.splitlines() if line.startswith(f"  {reason}: "))
-    assert way in hint
+    assert f"note: 1 without {reason}: " in done.out
+    assert way in next(line for line in done.out.splitlines() if reason in line)
     assert done.err.endswith("voirdire: no item got a reward.\n")
 
 

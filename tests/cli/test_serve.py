@@ -130,7 +130,11 @@ def test_another_host_needs_a_token(call, folder):
 @pytest.mark.parametrize(
     ("typed", "code", "words"),
     [
-        (("--reward", "nothing.json"), 1, "nothing.json: must be a file that exists"),
+        (
+            ("--reward", "nothing.json"),
+            1,
+            "`--reward` must be a file that exists, got 'nothing.json'",
+        ),
         (("--deadline", "0"), 1, "`--deadline` must be a finite number of seconds above 0"),
         (("--drain", "-1"), 1, "`--drain` must be a finite number of seconds above 0"),
         (("--port", "70000"), 2, "--port"),

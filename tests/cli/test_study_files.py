@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from voirdire.cli.shell import UsageError
+from voirdire.cli.calls import UsageError
 from voirdire.cli.study_files import read_files
 from voirdire.errors import InputError
 from voirdire.io import Reading
+from voirdire.studies.study import notes_on_gold
 
 PLAIN = Reading(kind="choice", threshold=0.5)
 
@@ -185,3 +186,61 @@ def test_the_threshold_is_the_judges_alone(read, study, tmp_path):
     assert set(low.judges.frame["label"]) == {"true"}
     assert set(high.judges.frame["label"]) == {"false"}
     assert labels_of(low.humans) == labels_of(high.humans)
+
+
+def sheet(folder, name, labels, *, more=""):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    rows = "".join(f"{item},{label}{more}\n" for item, label in labels.items())
+    path.write_text(f"id,label{',status' if more else ''}\n{rows}")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "raters"),
+    [
+        (["ann.csv", "bob.csv", "cem.csv"], {"ann", "bob", "cem"}),
+        (["ann/labels.csv", "bob/labels.csv"], {"ann/labels", "bob/labels"}),
+    ],
+)
+def test_people_without_names_are_called_after_their_files(read, study, tmp_path, names, raters):
+    humans = [sheet(tmp_path, name, {"x1": "yes", "x2": "no"}) for name in names]
+
+    found = read(humans=humans)
+
+    assert set(found.humans.raters) == raters
+    assert found.notes == []
+
+
+def test_one_file_with_one_label_an_item_is_gold(read, tmp_path):
+    with pytest.raises(InputError, match=r"One label an item is gold: `--gold .*ann.csv` reads it"):
+        read(humans=[sheet(tmp_path, "ann.csv", {"x1": "yes", "x2": "no"})])
+
+
+def test_items_of_one_label_each_are_called_gold(read, tmp_path):
+    humans = [sheet(tmp_path, "ann.csv", {"x1": "yes"}), sheet(tmp_path, "bob.csv", {"x2": "no"})]
+
+    found = read(humans=humans)
+
+    alone = read(humans=humans[:1] * 2)
+
+    command = f"`voirdire examine --gold {humans[0]} --judges FILE`"
+    (note,) = notes_on_gold(found, humans)
+    assert note.startswith("each of 2 items has one label, by one of 2 annotators: nobody is")
+    assert notes_on_gold(alone, humans) == [
+        f"each of 1 items has one label, which is gold: {command} measures judges by it"
+    ]
+
+
+def test_rows_are_chosen_in_the_files_that_have_the_column(read, tmp_path):
+    humans = [
+        sheet(tmp_path, "ann.csv", {"x1": "yes", "x2": "no"}, more=",Approved"),
+        sheet(tmp_path, "bob.csv", {"x1": "yes", "x2": "no"}, more=",Rejected"),
+        sheet(tmp_path, "cem.csv", {"x1": "yes", "x2": "no"}),
+    ]
+
+    found = read(humans=[humans[0], humans[2]], where=["status=Approved"])
+
+    assert set(found.humans.raters) == {"ann", "cem"}
+    with pytest.raises(InputError, match="column `status` must hold 'Approved' somewhere"):
+        read(humans=humans, where=["status=Approved"])

@@ -93,10 +93,10 @@ def test_completions_are_written_counted_and_the_next_command_is_named(
     rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert done.code == 0, done.err
     assert {row["id"] for row in rows} >= {"lock/ideal/1"}
-    assert f"{len(rows)} completions for 3 prompts, written by 'openai/test'" in done.out
-    assert f"{len(server.bodies)} calls to write" in done.out
-    cost = len(server.bodies) * (500 * 2 + 20 * 10) / 1e6
-    assert f"${cost:,.4f}" in done.out
+    assert f"{len(rows)} completions for 3 prompts, written by openai/test" in done.out
+    assert f"{len(server.bodies)} calls, " in done.out
+    assert len(server.bodies) * (500 * 2 + 20 * 10) / 1e6 > 0.01
+    assert f"${len(server.bodies) * 0.0012:.2f}" in done.out
     assert f"voirdire fit {output} --rubric safety -o reward.json" in done.out
     assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.out
 
@@ -199,7 +199,7 @@ def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one
 
     assert_one_line(done("empty.csv"), "must hold at least one prompt")
     assert_one_line(done("words.txt"), "must end in one of .csv")
-    assert_one_line(done("folder.jsonl"), "must be a file, got the folder")
+    assert_one_line(done("folder.jsonl"), "with some (.parquet, .jsonl, .csv), got the folder")
     assert_one_line(done("nowhere.jsonl"), "must be a file that exists")
     assert_one_line(done("twice.jsonl"), "item ids must be unique")
     assert server.bodies == []

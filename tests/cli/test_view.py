@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 from golden.training import record_run
-from sketched_figures import drawn, sketched_figures  # noqa: F401  # fixtures
 from voirdire.io import read_labels
 from voirdire.judging import judge_file
+from voirdire.studies import RewardExamination
+from whole_json import whole
 
 FILES = Path(__file__).parents[1] / "golden" / "files"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -93,7 +94,7 @@ def test_verdicts_of_a_judge_with_the_texts_of_the_items(view, items, tmp_path, 
     assert len(answers) == 21
     assert answers["inability_to_comply"] == "true"
     assert answers["threatening_language"] == "false"
-    assert (first["verdicts.behavior"], first["=topic"]) == ("hard_refuse", "bikes")
+    assert (first["column.behavior"], first["=topic"]) == ("hard_refuse", "bikes")
     assert named(page).count("script") == 1
     assert "img" not in named(page)
 
@@ -116,9 +117,9 @@ def test_rates_failures_and_reasons_of_a_plain_table(view, tmp_path):
     cells = [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<t[dh][^>]*>.*?</t[dh]>", page)]
     # 2 of 3 true, (.9 + .7 + .1) / 3 = .57
     start = cells.index("polite")
-    assert cells[start : start + 6] == ["polite", "67%", ".57", "3", "1", ""]
+    assert cells[start : start + 7] == ["polite", "", "67%", ".567", "3", "1", "–"]
     start = cells.index("stars")
-    assert cells[start : start + 6] == ["stars", "–", "–", "3", "0", "“4” × 2 and “5” × 1"]
+    assert cells[start : start + 7] == ["stars", "", "–", "–", "3", "0", "“4” × 2 and “5” × 1"]
     assert "thanks" in page
     assert [tags.get("verdicts.failure") for tags in tags_of(page)] == [None, None, None, "timeout"]
 
@@ -227,6 +228,7 @@ def test_a_training_run(view, tmp_path):
 def test_the_examination_of_a_reward(view, tmp_path):
     content = {"schema": "voirdire.reward_examination/1", "reward": {"name": "by hand"},
                "n_items": 0, "n_prompts": 0, "n_comparisons": 0, "is_held_out": True}  # fmt: skip
+    content = whole(content, RewardExamination)
     path = tmp_path / "reward_examination.json"
     path.write_text(json.dumps(content), encoding="utf-8")
 
@@ -305,7 +307,7 @@ def test_another_file_is_one_line_with_its_name(
 
 @pytest.mark.parametrize("name", ["nowhere.json", "a\0b"])
 def test_a_file_that_is_not_there_is_one_line(call, tmp_path, assert_one_line, name):
-    assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), ": must be a file")
+    assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), "must be a file that exists")
 
 
 def test_items_of_another_study_are_refused(call, examination, tmp_path, assert_one_line):
@@ -363,3 +365,112 @@ def test_labels_of_a_judge_may_have_reasons(tmp_path):
 
     assert table.reason.values == ["since"]
     assert table.reason.codes.tolist() == [0, -1]
+
+
+# Pages that are written ---------------------------------------------------------------------------
+
+
+def test_a_page_is_written_and_its_size_said(call, examination, tmp_path):
+    page = tmp_path / "page.html"
+
+    done = call("view", examination, "--output", page)
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{page}: {page.stat().st_size / 1e3:.0f} kB\n"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "May a judge replace an annotator?" in text
+
+
+def test_chinese_title_and_date(call, examination, tmp_path):
+    page = tmp_path / "page.html"
+
+    call(
+        *("view", examination, "-o", page, "--report-language", "zh"),
+        *("--title", "<春天>", "--created", "2025-05-01"),
+    )
+
+    text = page.read_text(encoding="utf-8")
+    assert '<html lang="zh-Hans">' in text
+    assert "<title>&lt;春天&gt;</title>" in text
+    assert "2025-05-01" in text
+    assert "评判模型" in text
+
+
+def test_from_standard_input_to_standard_output(execute, examination):
+    done = execute("view", "-", "-o", "-", stdin=examination.read_bytes())
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("<!doctype html>")
+    assert done.out.rstrip().endswith("</html>")
+
+
+def test_an_older_page_is_replaced(call, examination, tmp_path):
+    page = tmp_path / "page.html"
+    ours = '<!doctype html>\n<meta name="generator" content="voirdire 0.1.0">\n<title>old</title>'
+    page.write_text(ours, encoding="utf-8")
+
+    call("view", examination, "-o", page)
+
+    assert "<title>old" not in page.read_text(encoding="utf-8")
+
+
+def test_a_missing_file_is_one_line(call, tmp_path, assert_one_line):
+    done = call("view", tmp_path / "nowhere.json")
+
+    assert_one_line(done, "`RESULT` must be a file that exists", "nowhere.json")
+
+
+def test_a_folder_is_one_line(call, tmp_path, assert_one_line):
+    done = call("view", tmp_path)
+
+    assert_one_line(done, "must be a file, or the folder of a training run, got a folder")
+
+
+@pytest.mark.edges
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "must hold a result, got an empty file"),
+        ("label\nyes\n", "must be a result of voirdire"),
+        ('{"examinations": []}', "must have the key `pooled`, got none"),
+    ],
+)
+def test_no_page_of_another_file_is_written(call, tmp_path, assert_one_line, text, words):
+    path = tmp_path / "other.json"
+    path.write_text(text, encoding="utf-8")
+
+    done = call("view", path, "-o", tmp_path / "page.html")
+
+    assert_one_line(done, f"{path}:", words)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_wrong_value_is_one_line_with_its_place(call, examination, tmp_path, assert_one_line):
+    content = json.loads(examination.read_text(encoding="utf-8"))
+    content["examinations"][0]["epsilon"] = "a\nb"
+    examination.write_text(json.dumps(content), encoding="utf-8")
+
+    done = call("view", examination, "-o", tmp_path / "page.html")
+
+    assert_one_line(done, "$.examinations[0].epsilon must be a number, got")
+
+
+def test_the_output_must_be_in_a_folder_that_exists(call, examination, tmp_path, assert_one_line):
+    done = call("view", examination, "-o", tmp_path / "no" / "page.html")
+
+    assert_one_line(done, "must be in a folder that can be written to")
+
+
+def test_another_language_is_wrong_usage(call, examination):
+    done = call("view", examination, "--report-language", "fr")
+
+    assert done.code == 2
+    assert "'fr'" in done.err
+
+
+def test_a_title_that_is_no_text_is_wrong_usage(call, examination, tmp_path):
+    done = call("view", examination, "-o", tmp_path / "page.html", "--title", "\udcff")
+
+    assert done.code == 2
+    assert "UTF-8" in done.err

@@ -65,7 +65,7 @@ def test_a_pipe_a_device_or_a_folder_is_never_replaced(tmp_path, make):
 
     for kind in ("report", "certificate", "calibration", "card", "plot"):
         with pytest.raises(InputError, match=r"must be a (regular )?file"):
-            check_written(**{kind: path})
+            check_written({kind: path})
     with pytest.raises(InputError, match=r"must be a (regular )?file"):
         write_text(path, "x")
     assert not path.is_file()
@@ -83,7 +83,7 @@ def test_only_a_report_is_replaced_by_a_report(tmp_path, text):
     path.write_text(text)
 
     with pytest.raises(InputError, match="no HTML page of voirdire"):
-        check_written(report=path)
+        check_written({"report": path})
 
 
 def test_what_we_wrote_and_what_is_empty_may_be_replaced(tmp_path):
@@ -92,20 +92,20 @@ def test_what_we_wrote_and_what_is_empty_may_be_replaced(tmp_path):
     picture.write_text("<svg xmlns='x'></svg>")
     empty.touch()
 
-    check_written(report=page)
-    check_written(report=empty)
-    check_written(report=tmp_path / "none.html")
-    check_written(report=None)
-    check_written(plot=picture)
+    check_written({"report": page})
+    check_written({"report": empty})
+    check_written({"report": tmp_path / "none.html"})
+    check_written({"report": None})
+    check_written({"plot": picture})
     with pytest.raises(InputError, match="no picture"):
-        check_written(plot=page.rename(tmp_path / "r.svg"))
+        check_written({"plot": page.rename(tmp_path / "r.svg")})
 
 
 def test_two_results_want_two_files(tmp_path):
-    check_written(report=tmp_path / "a", certificate=tmp_path / "b")
-    check_written(report=None, certificate=None)
+    check_written({"report": tmp_path / "a", "certificate": tmp_path / "b"})
+    check_written({"report": None, "certificate": None})
     with pytest.raises(InputError, match="`--report` and `--certificate` must be different"):
-        check_written(report=tmp_path / "a", certificate=tmp_path / "x" / ".." / "a")
+        check_written({"report": tmp_path / "a", "certificate": tmp_path / "x" / ".." / "a"})
 
 
 def test_what_fails_leaves_nothing(tmp_path):

@@ -6,13 +6,13 @@ import json
 import pytest
 
 from voirdire.documents import (
+    Document,
     Filled,
     Form,
     Line,
     Name,
     Number,
     document_from_text,
-    document_of_value,
     read_document,
     write_json,
 )
@@ -108,7 +108,7 @@ def test_a_rule_that_has_no_words_is_still_a_rule():
 
 
 def test_what_came_from_a_server_has_no_lines():
-    document = document_of_value({"name": "a/b"}, source="http://x", what="a thing")
+    document = Document({"name": "a/b"}, source="http://x", what="a thing")
 
     with pytest.raises(RubricError, match=r"^http://x: `name` must be letters") as caught:
         document.read_or_raise(Whole)
@@ -119,11 +119,14 @@ def test_what_came_from_a_server_has_no_lines():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", r"f: x must be a JSON object, got something else \(the file is empty\)"),
+        ("", "f: x must hold keys and values, got an empty file"),
         ('{\n  "a": 1,\n  b: 2}', r"f:3:3: x must be a JSON object, got something else"),
-        ("3", "got a number"),
-        ('"x"', "got text"),
-        ("true", "got true or false"),
+        ("3", "got the number 3"),
+        ('"x"', "got 'x'"),
+        ("true", "got true"),
+        ("[" * 70 + "]" * 70, "a list"),
+        ('{"a":' * 70 + "1" + "}" * 70, "more than 64 levels: it is nested too deeply"),
+        ('{"a": NaN}', "NaN is no number"),
     ],
 )
 def test_what_is_no_json_object_says_what_it_is(text, words):

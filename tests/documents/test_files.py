@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from voirdire.documents import NotRegularError, open_regular, read_small, write_whole
+from voirdire.documents import NotRegularError, open_regular, write_whole
 from voirdire.errors import InputError, RubricError
 from voirdire.judging import load_judges, load_local_judge
 from voirdire.rewards import load_recipes, load_reward, read_certificate
@@ -56,13 +56,6 @@ def test_what_is_no_file_is_refused_and_not_waited_for(make, kind, loader):
 
     with pytest.raises((InputError, RubricError), match=f"(?i){KINDS[kind]}"):
         LOADERS[loader](path)
-
-
-def test_a_small_file_is_read_whole_and_a_large_one_hardly_further(tmp_path):
-    (tmp_path / "x").write_bytes(b"x" * 1_000)
-
-    assert read_small(tmp_path / "x", most_bytes=1_000) == b"x" * 1_000
-    assert read_small(tmp_path / "x", most_bytes=300) == b"x" * 301
 
 
 def test_only_a_regular_file_is_opened_as_one(make, tmp_path):

@@ -366,10 +366,10 @@ OTHERS = [
     ),
     Run("replay_itself", "replay {training} --reward {written}/first.json --json"),
     Run("sample", "sample {training} -o out --number 20 --json"),
-    Run("report_training_en", "report {training} -o page.html", pages=("page.html",)),
+    Run("view_training_en", "view {training} -o page.html", pages=("page.html",)),
     Run(
-        "report_training_zh",
-        "report {training} -o page.html --report-language zh",
+        "view_training_zh",
+        "view {training} -o page.html --report-language zh",
         pages=("page.html",),
     ),
     Run("rubric_list", "rubric list --json"),

@@ -1,5 +1,6 @@
 """What a cell of labels means, by the kind of question."""
 
+import ast
 import re
 
 import polars as pl
@@ -22,17 +23,17 @@ def judged(rows, header="item,judge,label"):
     return header + "\n" + "".join(f"{n},gpt,{row}\n" for n, row in enumerate(rows))
 
 
-@pytest.mark.parametrize("word", ["true", "TRUE", "Yes", "1", "是", " yes "])
+@pytest.mark.parametrize("word", ["true", "TRUE", "Yes", "1", "是", " yes ", "Y", "t"])
 def test_words_for_true(read, word):
     assert read(column([word]), kind="boolean").frame["label"].to_list() == ["true"]
 
 
-@pytest.mark.parametrize("word", ["false", "False", "NO", "0", "否"])
+@pytest.mark.parametrize("word", ["false", "False", "NO", "0", "否", "n", "F"])
 def test_words_for_false(read, word):
     assert read(column([word]), kind="boolean").frame["label"].to_list() == ["false"]
 
 
-@pytest.mark.parametrize("word", ["y", "maybe", "1.0", "2", "ja", "<script>"])
+@pytest.mark.parametrize("word", ["yep", "maybe", "1.5", "2", "ja", "<script>"])
 def test_other_words_are_unknown_to_a_boolean_question(read, word):
     table = read(column([word, "yes"]), kind="boolean")
 
@@ -45,9 +46,89 @@ def test_other_words_are_unknown_to_a_boolean_question(read, word):
 
 
 def test_choices_are_kept_to_the_letter(read):
-    table = read(column([" yes", "3.0", "03", "nan"]))
+    table = read(column([" yes", "3.1", "03", "nay"]))
 
-    assert table.frame["label"].to_list() == [" yes", "3.0", "03", "nan"]
+    assert table.frame["label"].to_list() == [" yes", "3.1", "03", "nay"]
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers", "note"),
+    [
+        (["3,5", "0,125", "4", "2.5"], [3.5, 0.125, 4, 2.5], ()),
+        (["85%", "7,5 %", "0.3"], [0.85, 0.075, 0.3], ("'85%' as 0.85",)),
+        (["4/5", "3.5 / 5", "2"], [4, 3.5, 2], ("'4/5' as 4",)),
+        (["4 out of 5", "5 out of 5"], [4, 5], ("'4 out of 5' as 4",)),
+        (["~4", "5+", "3"], [4, 5, 3], ("'~4' as 4",)),
+        (["good (4)", "Score: 5"], [4, 5], ("'good (4)' as 4",)),
+        (
+            ["4 - good", "1: bad", "2 (so so)", "4 - Good", "3"],
+            [4, 1, 2, 4, 3],
+            ("'4 - good' as 4",),
+        ),
+        (["2 stars", "1 star"], [2, 1], ("'2 stars' as 2",)),
+        (["500", "1.500", "2.125"], [500, 1500, 2125], ("'1.500' as 1500",)),
+        (["500", "1,500", "12,000"], [500, 1500, 12000], ("'1,500' as 1500",)),
+        (["1.500", "2.000"], [1.5, 2], ()),
+        (["2", "1.500", "0.250"], [2, 1.5, 0.25], ()),
+        (["2", "1.375", "2.125"], [2, 1.375, 2.125], ()),
+        (["−2", "1", "0"], [-2, 1, 0], ()),
+        (["４", "5", "3"], [4, 5, 3], ()),
+    ],
+)
+def test_a_scale_reads_numbers_as_people_write_them(read, words, numbers, note):
+    table = read(column([f'"{word}"' for word in words]), kind="scale")
+
+    assert table.frame["label"].to_list() == numbers
+    assert table.notes == tuple(f"<stream>: read {each}" for each in note)
+    with pytest.raises(InputError, match=r"`kind` must be given for labels of <stream> that are"):
+        read(column([f'"{word}"' for word in words]), kind=None)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["85%", "70"], "numbers must be written in one way, got '85%' beside '70'"),
+        (["4/5", "8/10"], "numbers must be written in one way, got '8/10' beside '4/5'"),
+        (["4/5", "7"], "numbers must be written in one way, got '4/5' beside '7'"),
+        (["4 - good", "4 - fine"], "in one way, got '4 - fine' beside '4 - good'"),
+        (["1,000", "2,000"], "must be a finite number, got '1,000'"),
+        (["500", "1,500", "1,250", "2,50"], "must be a finite number, got '1,500'"),
+        (["3 or 4", "4-5"], "must be a finite number, got '3 or 4'"),
+    ],
+)
+def test_numbers_that_do_not_agree_are_refused(read, words, message):
+    with pytest.raises(InputError, match=message):
+        read(column([f'"{word}"' for word in words]), kind="scale")
+
+
+def test_one_number_is_one_label_id_and_rater(read, labels_of):
+    words = ["35.0", "35", "1.10", "1e3", "12e5", "007", "-2.00"]
+    rows = "".join(f"{n}.0,{n}.00,{word}\n" for n, word in enumerate(words))
+
+    assert labels_of(read(f"item,annotator,label\n{rows}")) == {
+        (f"{n}", f"{n}"): word
+        for n, word in enumerate(["35", "35", "1.10", "1e3", "12e5", "007", "-2"])
+    }
+    assert read(column(["1.0", "0.0"]), kind=None).kind == "boolean"
+    assert read(column(["35.0", "007"]), kind="text").frame["label"].to_list() == ["35.0", "007"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [("['a', 'b']", ["a", "b"]), ("[]", []), ('["it\'s", 2]', ["2", "it's"])],
+)
+def test_a_list_as_python_prints_it_is_a_set(read, cell, labels):
+    quoted = cell.replace('"', '""')
+    table = read(f'item,annotator,label\n1,ann,"{quoted}"\n', kind=None)
+
+    assert (table.kind, table.frame["label"].to_list()) == ("multilabel", [labels])
+
+
+@pytest.mark.parametrize("cell", ["['a' 'b']", "[1, open('x')]", "[['a']]", "[" * 9_000, "['a'"])
+def test_what_is_no_list_of_python_is_unknown(read, cell):
+    table = read(f'item,annotator,label\n1,ann,"{cell}"\n', kind="multilabel")
+
+    assert table.dropped[0].reason.startswith("unknown label: must be a JSON array")
 
 
 def test_scales_are_numbers(read):
@@ -57,7 +138,7 @@ def test_scales_are_numbers(read):
     assert table.frame.schema["label"] == pl.Float64
 
 
-@pytest.mark.parametrize("word", ["inf", "-inf", "1e999", "3 stars", "1_000", "0x10"])
+@pytest.mark.parametrize("word", ["inf", "-inf", "1e999", "3 or 4", "1_000", "0x10"])
 def test_what_is_no_finite_number_is_unknown_to_a_scale(read, word):
     table = read(column([word, "nan", "NaN"]), kind="scale")
 
@@ -77,9 +158,9 @@ def test_not_being_able_to_tell_is_no_answer(read, words, kind):
 
 
 def test_blank_labels_and_declared_words_are_missing(read):
-    table = read(column(["", "  ", '""', "NA", "na"]), missing=["NA"])
+    table = read(column(["", "  ", '""', "X", "x"]), missing=["X"])
 
-    assert table.frame["label"].to_list() == ["na"]
+    assert table.frame["label"].to_list() == ["x"]
     assert [(drop.reason, drop.line) for drop in table.dropped] == [
         ("missing label", line) for line in (2, 3, 4, 5)
     ]
@@ -481,9 +562,66 @@ def test_null_and_white_space_are_blank(read_json):
 
 
 def test_words_for_missing_are_to_the_letter(read_json):
-    found = answers(read_json, ["NA", " NA ", "na"], missing=["NA"])
+    found = answers(read_json, ["none", " none ", "nonE!"], missing=["none"])
 
-    assert found == {"2": "na", "last": "yes"}
+    assert found == {"2": "nonE!", "last": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (["NA", "NA", "no"], "'NA' (2)"),
+        (["NaN", "<NA>", "NaN"], "'NaN' (2), '<NA>' (1)"),
+        (["#N/A", "null", "no"], "'#N/A' (1), 'null' (1)"),
+    ],
+)
+def test_what_programs_write_for_nothing_is_no_answer_and_said(read, words, note):
+    wide = "item,ann,bob\n" + "".join(f"{n},{word},yes\n" for n, word in enumerate(words))
+    table = read(wide, kind=None)
+
+    assert {*table.frame["label"].to_list()} == {"yes", *(["no"] if "no" in words else [])}
+    assert table.notes == (f"<stream>: taken for no answer: {note}",)
+    assert read(wide, kind=None, labels=["yes", "no", *words]).notes == ()
+    assert read(wide, kind="text").frame.height == 2 * len(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "named", "role"),
+    [
+        (["a", "None", "a"], "'None' (1)", "annotator"),
+        (["-", "--", "a", "-"], "'-' (2), '--' (1)", "annotator"),
+        (["?", "Unsure", "a"], "'?' (1), 'Unsure' (1)", "annotator"),
+        (["n/a", ".", "a"], "'n/a' (1), '.' (1)", "annotator"),
+        (["EU", "NA", "AP"], "'NA' (1)", "judge"),
+        (["无", "是", "跳过"], "'无' (1), '跳过' (1)", "annotator"),
+        (["3", "99", "2", "1"], "'99' (1)", "annotator"),
+        (["3", "-1", "2", "5"], "'-1' (1)", "annotator"),
+    ],
+)
+def test_a_word_that_may_be_a_label_or_no_answer_is_asked_about(read, words, named, role):
+    text = "item,rater,label\n" + "".join(f"{n},ann,{word}\n" for n, word in enumerate(words))
+
+    with pytest.raises(InputError, match=rf"got {re.escape(named)}, which may mean") as refused:
+        read(text, role=role)
+    advice = re.search(r"missing=(\[.*?\]) if so, or labels=(\[.*?\])", str(refused.value))
+    missing, labels = map(ast.literal_eval, advice.groups())
+    n_left = len(words) - sum(words.count(word) for word in missing)
+    assert read(text, role=role, missing=missing).frame["label"].drop_nulls().len() == n_left
+    assert read(text, role=role, labels=labels).frame["label"].to_list() == words
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"),
+    [
+        (["-1", "0", "1"], "scale"),
+        (["-2", "-1", "2", "1"], "scale"),
+        (["99", "80", "100", "20"], "scale"),
+        (["99", "98.5"], "scale"),
+        ([f"{n}" for n in range(-1, 30)], "scale"),
+    ],
+)
+def test_a_number_that_others_stand_beside_is_no_code(read, numbers, kind):
+    assert read(column(numbers), kind=kind).frame["label"].to_list() == [*map(float, numbers)]
 
 
 @pytest.mark.edges
@@ -600,7 +738,8 @@ def test_typed_labels_tell_their_kind(labels, kind):
 def test_numbers_that_are_not_declared_are_refused(read, cells):
     message = (
         f"`kind` must be given for labels of <stream> that are numbers, such as '{cells[0]}'\\. "
-        "Declare kind='scale' if they measure something, kind='choice' if they are names"
+        "Declare kind='scale' if they measure something .the distance counts., kind='choice' "
+        "if they are names"
     )
 
     with pytest.raises(InputError, match=message):

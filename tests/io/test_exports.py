@@ -244,14 +244,13 @@ def test_an_annotation_of_nobody_is_listed(read_json):
     [
         ("choice", "choices", {"choices": ["a"]}, "a"),
         ("multilabel", "choices", {"choices": ["b", "a"]}, ["a", "b"]),
-        ("multilabel", "labels", {"labels": ["b"], "start": 0, "end": 3}, ["b"]),
         ("multilabel", "taxonomy", {"taxonomy": [["b"], ["a", "c"]]}, ["a/c", "b"]),
         ("choice", "taxonomy", {"taxonomy": [["a", "c"]]}, "a/c"),
         ("scale", "rating", {"rating": 4}, 4.0),
         ("scale", "number", {"number": 2.5}, 2.5),
         ("text", "textarea", {"text": ["one", "two"]}, "one\ntwo"),
         ("text", "textarea", {"text": "one"}, "one"),
-        ("choice", "pairwise", {"selected": "left"}, "left"),
+        ("choice", "pairwise", {"selected": "left"}, "A"),
     ],
 )
 def test_results_of_each_type(read_json, kind, type_, value, label):
@@ -260,12 +259,91 @@ def test_results_of_each_type(read_json, kind, type_, value, label):
     assert table.frame["label"].to_list() == [label]
 
 
-def test_the_labels_of_spans_are_one_set(read_json):
-    spans = [result("q", "labels", {"labels": [name], "start": 0}) for name in ("b", "a", "b")]
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("labels", {"labels": ["name"], "start": 0, "end": 3, "text": "Ann"}),
+        ("choices", {"choices": ["rude"], "start": "/p[1]/text()[1]", "globalOffsets": {}}),
+        ("choices", {"choices": ["cat"], "x": 1.5, "y": 2, "width": 3, "height": 4}),
+    ],
+)
+def test_spans_with_offsets_are_no_choice(read_json, type_, value):
+    span = result("span", type_, value)
 
-    table = read_json([task(7, annotation(3, *spans))], kind="multilabel")
+    table = read_json([task(7, annotation(3, CHOICE, span, span))], kind=None)
 
-    assert table.frame["label"].to_list() == [["a", "b"]]
+    assert table.frame.select("question", "label").rows() == [("sentiment", "Positive")]
+    assert [(drop.reason, drop.question) for drop in table.dropped] == [
+        ("a span with offsets, which cannot be compared", "span")
+    ]
+    assert table.notes == ("1 answers are spans with offsets, which cannot be compared",)
+
+
+def adjudicated(n_items=40, **more):
+    """Write tasks of three people and an adjudicator; the judge is wrong once in ten."""
+    tasks = []
+    for n in range(n_items):
+        right = ("no", "yes")[n % 2]
+        wrong = ("yes", "no")[n % 2]
+        said = [wrong if n % 8 == by else right for by in range(3)]
+        answers = [
+            annotation(by, result("q", "choices", {"choices": [label]}))
+            for by, label in enumerate(said)
+        ]
+        gold = annotation(9, result("q", "choices", {"choices": [right]}), ground_truth=True)
+        prediction = result("q", "choices", {"choices": [wrong if n % 10 == 9 else right]})
+        judged = [{"model_version": "gpt", "result": [prediction]}]
+        tasks.append(task(n, *answers, gold, predictions=judged) | more)
+    return tasks
+
+
+def test_a_ground_truth_is_gold_and_no_person(tmp_path):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(adjudicated()))
+
+    people = read_labels(path, role="annotator", kind="choice")
+    found = voirdire.examine(judges=path, humans=path, kind="choice", around=False)
+    against = voirdire.examine(judges=path, humans=path, gold=path, kind="choice", around=False)
+
+    assert people.raters == ["0", "1", "2"]
+    assert people.notes == (
+        "40 annotations marked as ground truth are no person's: `--gold` reads them",
+    )
+    assert len(found.results[0].annotators) == 3
+    # items 9, 19, 29 and 39 of 40 are wrong, on 9 person 1 is wrong too
+    assert against.results[0].advantage_probability == pytest.approx((36 + 37 + 36) / 120)
+
+
+def test_gold_without_ground_truth_is_what_its_annotators_say(read_json, labels_of):
+    tasks = [task(7, annotation(3, CHOICE), predictions=[{"model_version": "m", "result": []}])]
+
+    table = read_json(tasks, role="judge", rater_name="gold")
+
+    assert labels_of(table) == {("7", "3"): "Positive"}
+
+
+NEGATIVE = result("sentiment", "choices", {"choices": ["Negative"]})
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}],
+        [{"created_at": "2026-01-02"}, {"created_at": "2026-01-01"}],
+        [{"id": 9}, {"id": 8}],
+        [{"id": 1}, {"id": 8, "was_cancelled": True}],
+    ],
+)
+def test_the_later_annotation_of_a_task_counts(read_json, labels_of, times):
+    late, early = times
+
+    table = read_json([task(7, annotation(3, CHOICE, **late), annotation(3, NEGATIVE, **early))])
+
+    assert labels_of(table) == {("7", "3"): "Positive"}
+    assert [drop.reason for drop in table.dropped] in (
+        ["replaced by the person's later annotation"],
+        ["cancelled annotation"],
+    )
 
 
 def test_several_choices_where_one_was_asked_for_are_unknown(read_json):

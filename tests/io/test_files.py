@@ -1,9 +1,11 @@
 """Files as text: opened, decoded, and split into lines and records."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import sys
 
 import polars as pl
@@ -211,16 +213,58 @@ def test_bytes_that_are_text_in_no_encoding_are_refused(read):
         read(b"item,annotator,label\n1,ann,\x81\n")
 
 
+@pytest.mark.parametrize("packer", [gzip, bz2, lzma])
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
-def test_a_packed_file_is_unpacked(tmp_path, form):
+def test_a_packed_file_is_unpacked(tmp_path, monkeypatch, form, packer):
     row = {"item": "1", "annotator": "ann", "label": "yes"}
     text = LONG if form == "csv" else json.dumps(row if form == "jsonl" else [row])
-    path = tmp_path / f"labels.{form}.gz"
-    path.write_bytes(gzip.compress(text.encode()))
+    ending = {gzip: "gz", bz2: "bz2", lzma: "xz"}[packer]
+    path = tmp_path / f"labels.{form}.{ending}"
+    path.write_bytes(packer.compress(text.encode()))
 
     table = read_labels(path, role="annotator", kind="choice")
+    standard_input = io.TextIOWrapper(io.BufferedReader(io.BytesIO(path.read_bytes())))
+    monkeypatch.setattr("sys.stdin", standard_input)
+    streamed = read_labels("-", format=form, role="annotator", kind="choice")
 
     assert table.frame.select("item", "rater", "label").rows() == [("1", "ann", "yes")]
+    assert streamed.frame.select("item", "rater", "label").rows() == [("1", "ann", "yes")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "item,ann\n1,y\n2,n\n".encode("utf-16-le"),
+            r":1: a header must hold no NUL, .* encoding='utf-16-le'",
+        ),
+        ("item,ann\n1," + "x" * (1 << 23), r":2: row must be at most 8 MiB, got more"),
+        ("item," + ",".join(map(str, range(1_000_000))), r"at most 16,384 columns, got 1,000,001"),
+    ],
+    ids=["utf-16", "cell", "columns"],
+)
+def test_what_no_table_holds_is_refused_in_one_line(read, monkeypatch, text, message):
+    monkeypatch.setattr("voirdire.io.rows._MAX_LINE_BYTES", 1 << 23)
+
+    with pytest.raises(InputError, match=message):
+        read(text)
+
+
+def test_rows_of_a_million_keys_are_refused(read):
+    row = json.dumps({"item": 1} | {str(n): "y" for n in range(1_000_000)})
+
+    with pytest.raises(InputError, match="a table must have at most 16,384 columns, got more"):
+        read(f"{row}\n{row}\n", format="jsonl")
+
+
+@pytest.mark.parametrize("packer", [gzip, bz2, lzma])
+def test_a_packed_file_of_any_size_is_not_held(tmp_path, monkeypatch, packer):
+    monkeypatch.setattr("voirdire.io.files._MAX_UNPACKED", 1 << 20)
+    path = tmp_path / f"labels.csv.{'gz' if packer is gzip else 'bz2' if packer is bz2 else 'xz'}"
+    path.write_bytes(packer.compress(b"item,ann\n" + b"1,yes\n" * (1 << 19)))
+
+    with pytest.raises(InputError, match=r"must unpack to at most .*Unpack it first"):
+        read_labels(path, role="annotator")
 
 
 @pytest.mark.ci

@@ -257,7 +257,13 @@ def test_one_annotator_without_a_name_must_be_named(read, labels_of):
     ("text", "declared", "message"),
     [
         ("text,annotator,label\n", {}, r"`item` must exist, got columns 'text', 'annotator'"),
-        ("item,annotator,answer\n", {}, r"`label` must exist, .*columns=\{\"label\": \.\.\.\}"),
+        ("item,annotator,answer\n", {}, r"`label` must exist, .*columns=\{\"label\": \"answer\"\}"),
+        (
+            "text_id,worker,n_words,rating\n",
+            {},
+            r'columns=\{"item": "text_id", "annotator": "worker", "label": "rating"\}\.',
+        ),
+        ("text_id,ann,bob\n", {}, r'Name it with columns=\{"item": "text_id"\}\.'),
         ("item\n", {}, r"`label` must exist, got columns 'item'"),
         ("item,cluster\n", {}, r"`label` must exist, got columns 'item', 'cluster'"),
         (
@@ -401,7 +407,7 @@ def test_other_columns_beside_those_of_labels_need_the_labels_declared(read, lab
     text = "item,text,annotator,rude,spam\n1,hello,ann,1,0\n2,bye,ann,0,1\n"
     message = (
         r"<stream>:2: column `text` must hold 0 or 1 where every label has a column, got 'hello'\."
-        r" Name the labels with labels=\[\.\.\.\], or their one column with columns=\{\"label\""
+        r" Name the labels with `labels`, or their one column with columns=\{\"label\""
     )
 
     with pytest.raises(InputError, match=message):
@@ -531,30 +537,6 @@ def test_one_label_a_row_under_names_of_its_own_is_not_advised_to_name_them_rate
 
     with pytest.raises(InputError, match=rf"call the columns '{role}' and 'label'\.$"):
         read("id,model,verdict\n" + "".join(rows), role=role)
-
-
-@pytest.mark.parametrize(
-    ("role", "paste"),
-    [
-        ("annotator", "Name the raters: --rater ann --rater bob"),
-        ("judge", "Name the raters: --judge-column ann --judge-column bob"),
-    ],
-)
-def test_a_column_of_a_wide_table_that_is_no_rater_is_refused_with_what_to_paste(read, role, paste):
-    rows = [f"{n},hello {n},{'xy'[n % 2]},{'xy'[n % 3 % 2]}\n" for n in range(6)]
-    message = (
-        "<stream>: every column that is not declared must be a rater, got `text`, which has no "
-        f"label in common with any other column. {paste}"
-    )
-
-    with pytest.raises(InputError) as refused:
-        read("item,text,ann,bob\n" + "".join(rows), role=role)
-
-    assert str(refused.value) == message
-    assert read("item,text,ann,bob\n" + "".join(rows), raters=["ann", "bob"]).raters == [
-        "ann",
-        "bob",
-    ]
 
 
 def test_few_labels_may_have_nothing_in_common(read):

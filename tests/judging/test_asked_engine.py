@@ -202,18 +202,6 @@ def test_the_second_judge_of_a_cascade_gets_what_is_left_of_the_deadline(rubric)
 # In vain --------------------------------------------------------------------------------------
 
 
-def test_an_item_that_makes_a_function_raise_costs_no_other(rubric):
-    def answer(item):
-        return [0.75, 1 / 0 if item.id == "i3" else 0.25]
-
-    judge = ScriptedJudge(questions=rubric.propositions, answer=answer)
-
-    found, _ = ask(asyncio.run, judge, rubric, live=LIVE)
-
-    assert failed(found) == [3]
-    assert found[3] == "the judge raised ZeroDivisionError"
-
-
 def refusing(numbers, status):
     """Make a model that has no access to some items."""
 

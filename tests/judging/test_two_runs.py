@@ -70,8 +70,8 @@ def test_each_call_is_made_by_one_of_them(tmp_path, order):
         ]
         first, second = (run.result() for run in runs)
 
-    # paid twice is what both have in flight, or sent before either looked again
-    assert 400 <= len(model.served) <= 400 + 2 * 16 + 100
+    # paid twice is what both have in flight
+    assert 400 <= len(model.served) <= 400 + 2 * 16
     assert (first.probabilities == 0.75).all()
     assert (second.probabilities == 0.75).all()
 

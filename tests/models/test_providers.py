@@ -65,7 +65,7 @@ def test_an_unknown_prefix_lists_all_and_the_way_out():
         load_model("opnai/gpt-4o")
 
     listed = str(caught.value).partition("one of ")[2].partition(", got")[0].split(", ")
-    assert listed == [*ROWS, "native"]
+    assert listed == [*ROWS, "systemone", "decisions", "native"]
 
 
 def test_at_an_address_a_model_needs_no_prefix():

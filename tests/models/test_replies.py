@@ -83,7 +83,8 @@ USED = {"prompt_tokens": 10, "completion_tokens": 5}
         ({"prompt_tokens": "10", "completion_tokens": "5"}, Usage(10, 5)),
         (USED | {"completion_tokens_details": {"reasoning_tokens": 3}}, Usage(10, 5, 0, 3)),
         (USED | {"prompt_tokens_details": {"cached_tokens": 6, "x": 0}}, Usage(10, 5, 6, 0)),
-        (USED | {"prompt_tokens_details": {"cached_tokens": 10**12}}, Usage(10, 5, 10, 0)),
+        (USED | {"prompt_tokens_details": {"cached_tokens": 90}}, Usage(100, 5, 90, 0)),
+        (USED | {"prompt_tokens_details": {"cached_tokens": 10**12}}, None),
         (USED | {"prompt_cache_hit_tokens": 8}, Usage(10, 5, 8, 0)),
         # reasoning that only the total counts
         (USED | {"total_tokens": 35}, Usage(10, 25, 0, 20)),

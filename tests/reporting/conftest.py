@@ -10,7 +10,7 @@ from rich.console import Console
 
 from voirdire.errors import DegenerateDataWarning
 from voirdire.io import read_labels
-from voirdire.reporting import ExaminationTables
+from voirdire.reporting import ResultTables
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
 
@@ -74,7 +74,7 @@ def shown():
             color_system="truecolor" if terminal else None,
         )
         if not hasattr(thing, "plain"):
-            thing = ExaminationTables(thing, details=details)
+            thing = ResultTables(thing, details=details)
         console.print(thing)
         return file.getvalue()
 

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from voirdire.reporting import ResultTables, power_to_json
+from voirdire.reporting import ResultTables, to_json
 from voirdire.stats import PowerResult, PowerRow
 
 
@@ -175,7 +175,7 @@ def test_json_holds_every_figure_and_undefined_ones_as_null(made):
 
     result = made(human_kappa=math.nan)
 
-    found = json.loads(power_to_json(result), parse_constant=refuse)
+    found = json.loads(to_json(result), parse_constant=refuse)
 
     assert found["human_kappa"] is None
     assert found["rows"][0]["winning_rate"] is None

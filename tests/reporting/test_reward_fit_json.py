@@ -5,7 +5,7 @@ import json
 
 from rewards.fitting.fit_cases import labelled_case
 from rewards.fitting.test_fit import fit
-from voirdire.reporting import reward_fit_to_json
+from voirdire.reporting import to_json
 from voirdire.rewards import BehaviorFit
 
 
@@ -16,7 +16,7 @@ def refuse(word):
 def test_every_attribute_of_a_fit_is_there():
     found = fit(labelled_case(1, base=True), n_resamples=50)
 
-    content = json.loads(reward_fit_to_json(found), parse_constant=refuse)
+    content = json.loads(to_json(found), parse_constant=refuse)
 
     row = content["behaviors"][0]
     names = {field.name for field in dataclasses.fields(BehaviorFit)}
@@ -32,7 +32,7 @@ def test_every_attribute_of_a_fit_is_there():
 def test_what_is_undefined_is_null():
     found = fit(labelled_case(1))
 
-    row = json.loads(reward_fit_to_json(found))["behaviors"][0]
+    row = json.loads(to_json(found))["behaviors"][0]
 
     assert row["error_rate"]["low"] is None
     assert row["error_rate_base"] == {"value": None, "low": None, "high": None}
@@ -41,7 +41,7 @@ def test_what_is_undefined_is_null():
 def test_hashes_of_prompts_stay_in_the_file_of_the_reward():
     found = fit(labelled_case(1))
 
-    content = json.loads(reward_fit_to_json(found))
+    content = json.loads(to_json(found))
 
     assert "prompt_hashes" in found.model.settings
     assert "prompt_hashes" not in content["settings"]
@@ -51,6 +51,6 @@ def test_drops_are_listed_with_their_place():
     case = labelled_case(1)
     case.rows[0]["label"] = "idael"
 
-    content = json.loads(reward_fit_to_json(fit(case)))
+    content = json.loads(to_json(fit(case)))
 
     assert [(row["item"], row["value"]) for row in content["dropped"]] == [("i0", "idael")]

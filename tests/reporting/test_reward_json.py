@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,9 @@ from examined_reward import examined_reward
 from voirdire import studies
 from voirdire.errors import InputError
 from voirdire.records import Dropped
-from voirdire.reporting import (
-    reward_examination_as_dict,
-    reward_examination_from_json,
-    reward_examination_to_json,
-)
+from voirdire.reporting import from_json, to_json
 
-JSON = Path(__file__).parent / "reward_page" / "examination.json"
+JSON = Path(__file__).parent / "examined_reward.json"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +26,7 @@ def _names(kind):
 
 
 def test_keys_are_the_names_of_the_fields(reward_examination):
-    found = json.loads(reward_examination_to_json(reward_examination))
+    found = json.loads(to_json(reward_examination))
 
     assert list(found) == _names(studies.RewardExamination)
     assert found["schema"] == "voirdire.reward_examination/1"
@@ -55,18 +50,18 @@ def test_what_is_undefined_is_null_and_figures_are_exact(reward_examination):
     def refuse(word):
         raise AssertionError(word)
 
-    written = reward_examination_to_json(reward_examination)
+    written = to_json(reward_examination)
     found = json.loads(written, parse_constant=refuse)
 
     assert found["error_rates"][0]["rate"]["value"] == reward_examination.error_rates[0].rate.value
 
 
 def test_what_is_written_is_read_again_with_every_figure(reward_examination):
-    written = reward_examination_to_json(reward_examination)
+    written = to_json(reward_examination)
 
     for given in (written, written.encode(), json.loads(written)):
-        found = reward_examination_from_json(given)
-        assert reward_examination_to_json(found) == written
+        found = from_json(given)
+        assert to_json(found) == written
         assert repr(found.drives) == repr(reward_examination.drives)
         assert found.error_rates == reward_examination.error_rates
 
@@ -80,9 +75,9 @@ def content():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": None}, "with the schema 'voirdire.reward_examination/1', got no `schema`"),
-        ({"schema": "voirdire.reward/1"}, "got schema 'voirdire.reward/1'"),
-        ({"n_items": -1}, r"r.json: \$.n_items must be a whole number of at least 0, got -1"),
+        ({"schema": "voirdire.reward/1"}, r"\$.schema must be one of .*, got 'voirdire.reward/1'"),
+        ({"n_items": -1}, r"r.json: \$.n_items must be a whole number >= 0, got -1"),
+        ({"older": 1}, r"\$ must have no key `older`, got one"),
         ({"n_items": "7"}, r"\$.n_items must be a whole number, got '7'"),
         ({"is_held_out": 1}, r"\$.is_held_out must be true or false, got 1"),
         ({"drives": {}}, r"\$.drives must be an array, got an object of 0"),
@@ -93,52 +88,46 @@ def content():
 )
 def test_what_is_not_fit_is_named_with_its_place(content, change, message):
     with pytest.raises(InputError, match=message):
-        reward_examination_from_json(content | change, source="r.json")
+        from_json(content | change, source="r.json")
 
 
 def test_a_value_within_a_record_is_named_with_its_place(content):
     content["drives"][3]["share"] = 1.5
-    with pytest.raises(
-        InputError, match=r"\$.drives\[3\].share must be a number of at most 1, got 1.5"
-    ):
-        reward_examination_from_json(content)
+    with pytest.raises(InputError, match=r"\$.drives\[3\].share must be a number <= 1.*, got 1.5"):
+        from_json(content)
 
     content["drives"][3]["share"] = "much"
-    with pytest.raises(InputError, match=r"\$.drives\[3\].share must be a number, got 'much'"):
-        reward_examination_from_json(content)
+    with pytest.raises(
+        InputError, match=r"\$.drives\[3\].share must be a number or null, got 'much'"
+    ):
+        from_json(content)
 
     del content["drives"][3]["feature"]
     content["drives"][3]["share"] = None
     with pytest.raises(InputError, match=r"\$.drives\[3\] must have the key `feature`, got none"):
-        reward_examination_from_json(content)
+        from_json(content)
 
 
 def test_a_word_that_is_none_of_ours_is_refused(content):
     content["error_rates"][2]["signal"] = "bonus"
 
     with pytest.raises(InputError, match=r"\$.error_rates\[2\].signal must be one of the words"):
-        reward_examination_from_json(content)
+        from_json(content)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "r.json:1:2: must be JSON, got the end"),
-        (b"\xff", "r.json: must be JSON in UTF-8, got byte 0xff"),
-        ("[1]", "must be what `voirdire examine-reward --json` prints, got an array of 1"),
+        (b"\xff", "r.json: must be JSON that voirdire wrote, got 'utf-8' codec"),
+        ("[1]", "must be a result that voirdire wrote, got an array of 1"),
         ("null", "got null"),
-        ("[" * 100_000, "r.json: JSON must be of sensible depth"),
-        (b" " * (64 * 2**20 + 1), "must be JSON of at most 64 MiB, got 64 MiB"),
-        (3, "`content` must be the JSON of an examination, got 3"),
+        ("[" * 100_000, "r.json: must be JSON that voirdire wrote, got maximum recursion depth"),
+        (b" " * (256 * 2**20 + 1), "must be JSON of at most 256 MiB, got 256 MiB"),
+        (3, "must be a result that voirdire wrote, got 3"),
     ],
     ids=["broken", "bytes", "array", "null", "deep", "long", "number"],
 )
 def test_what_is_no_json_of_an_examination_is_refused(text, message):
     with pytest.raises(InputError, match=message):
-        reward_examination_from_json(text, source="r.json")
-
-
-def test_as_a_dict_nan_stays_nan(reward_examination):
-    found = reward_examination_as_dict(reward_examination)
-
-    assert math.isnan(found["drives"][0]["low"])
+        from_json(text, source="r.json")

@@ -11,7 +11,7 @@ from rewards.made_study import write_study
 from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
-from voirdire.reporting import certificate_to_json
+from voirdire.reporting import to_json
 from voirdire.rewards import (
     certified,
     check_certified,
@@ -41,7 +41,7 @@ def make_certificate(folder):
         plan = Plan(epsilon=epsilon)
         found = examine(humans=humans, judges=judges, kind="boolean", plan=plan, around=False)
         record = certify(found, humans=humans, judges=judges, rubric_hash=rubric_hash)
-        (folder / name).write_text(certificate_to_json(record), encoding="utf-8")
+        (folder / name).write_text(to_json(record), encoding="utf-8")
         return read_certificate(folder / name)
 
     return made

@@ -165,7 +165,7 @@ def test_a_proposition_without_a_column_is_refused_by_name():
     ("settings", "message"),
     [
         ({"probabilities": np.full((1, 21), 1.5)}, r"must be in \[0, 1\] or nan, got 1.5"),
-        ({"probabilities": np.zeros((1, 20))}, "must have shape"),
+        ({"probabilities": np.zeros((1, 20))}, "must be numbers of shape"),
         ({"probabilities": np.zeros((1, 21)), "orientation": "flipped"}, "`orientation` must be"),
     ],
 )

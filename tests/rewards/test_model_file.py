@@ -191,11 +191,11 @@ def test_a_misspelt_schema_is_named(change):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "something else"),
-        (b"null", "got null"),
-        (b"[]", "got a list"),
+        (b"", "an empty file"),
+        (b"null", "got nothing"),
+        (b"[]", "got an empty list"),
         (b"{", "something else"),
-        (b"\xff\xfe{}", "something else"),
+        (b"\xff\xfe{}", "must be UTF-8"),
         (b'{"schema": "voirdire.reward/1", "x": NaN}', "NaN is no number"),
         (b'{"schema": "voirdire.reward/1", "x": Infinity}', "Infinity is no number"),
         (b'{"schema": "voirdire.reward/1", "x": 1e999}', "too large a number"),

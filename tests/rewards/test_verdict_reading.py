@@ -305,7 +305,7 @@ def test_verdicts_of_two_runs_are_refused(verdicts):
             rows(("a", "sorry", 0.5), ("a", "rude", 0.5)).with_columns(
                 behavior=pl.Series(["refuse", "comply"])
             ),
-            "column `behavior` must be one for each item, got 'refuse' and 'comply'",
+            "verdicts:2: column `behavior` must be one for each item, got 'refuse' and 'comply'",
         ),
     ],
 )
@@ -357,17 +357,24 @@ def own_line(**changes):
         ([own_line(), b"{"], ":2: line must be JSON"),
     ],
 )
-def test_a_fault_in_lines_of_ours_is_found_where_it_stands(lines, message):
-    with pytest.raises(InputError, match=message):
-        read_verdicts(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
+def test_a_fault_in_lines_of_ours_is_found_where_it_stands(tmp_path, lines, message):
+    path = tmp_path / "ours.jsonl"
+    path.write_bytes(b"\n".join(lines))
+
+    for source in (path, io.BytesIO(path.read_bytes())):
+        with pytest.raises(InputError, match=message):
+            read_verdicts(source, rubric=RUBRIC)
 
 
-def test_a_row_that_says_more_than_ours_is_heard():
+def test_a_row_that_says_more_than_ours_is_heard(tmp_path):
+    path = tmp_path / "ours.jsonl"
     lines = [own_line(), own_line(question="rude", negated=True, probability=0.25)]
+    path.write_bytes(b"\n".join(lines))
 
-    found = read_verdicts(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
+    for source in (path, io.BytesIO(path.read_bytes())):
+        found = read_verdicts(source, rubric=RUBRIC)
 
-    assert found.probabilities.tolist() == [[0.5, 0.75]]
+        assert found.probabilities.tolist() == [[0.5, 0.75]]
 
 
 def test_numbers_as_ids_are_text():

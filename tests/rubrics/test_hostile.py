@@ -98,7 +98,7 @@ def test_a_megabyte_is_not_parsed(write, monkeypatch):
 
     with pytest.raises(
         RubricError,
-        match=r"hostile\.yaml: a rubric must be at most 262,144 bytes \(256 KiB\), got 1,000,000\.",
+        match=r"hostile\.yaml: a rubric must be at most 262,144 bytes, got more\.",
     ):
         load_rubric(path)
 
@@ -109,12 +109,12 @@ def test_the_limit_itself_is_allowed(write):
     rubric = load_rubric(write(whole.ljust(MOST_BYTES, b"x")))
 
     assert rubric.name == "small"
-    with pytest.raises(RubricError, match="got 262,145"):
+    with pytest.raises(RubricError, match="got more"):
         load_rubric(write(whole.ljust(MOST_BYTES + 1, b"x")))
 
 
 def test_text_in_memory_has_the_same_limit():
-    with pytest.raises(RubricError, match="got 300,054"):
+    with pytest.raises(RubricError, match="at most 262,144 bytes"):
         rubric_from_text(HEAD + "# " + "文" * 100_000 + "\n")
 
 
@@ -183,7 +183,7 @@ def test_bytes_and_characters_that_are_no_text(data, place, words, write):
 
 
 def test_half_a_character_in_memory_is_refused():
-    with pytest.raises(RubricError, match=r"1:7: .* got U\+D800"):
+    with pytest.raises(RubricError, match="1:7: text must be UTF-8"):
         rubric_from_text("name: \ud800")
 
 

@@ -33,6 +33,12 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
+DECISION_TEMPLATE = (
+    "{{ instructions }}\n{% for option in options %}"
+    "{{ option.label }} {{ option.key }} {{ option.description }}\n{% endfor %}"
+    "{{ state | tojson }}\n"
+)
+
 # Liked always, after a colon, after a quote. Digits, signs and exponents stay far behind whole
 # numbers between 0 and 1, because a grammar does not bound a number.
 _LIKINGS = {
@@ -66,12 +72,21 @@ _CHARACTER, _UNLIKELY = (-1.0, 0.0, 0.0), (-3.0, 0.0, 0.0)
 _RARE_CHARACTERS = frozenset("0123456789-+.eE\\")
 
 
-def write_tiny_gguf(path, *, words=(), seed=17):
-    """Write a model whose tokens are bytes, ASCII characters, a few pieces of JSON, and `words`."""
+def write_tiny_gguf(path, *, words=(), seed=17, decides=False):
+    """Write a model whose tokens are bytes, ASCII characters, a few pieces of JSON, and `words`.
+
+    One that decides is asked typed questions, and reads the answer from how likely it finds the
+    letters of the options.
+    """
     tokens, kinds, likings = _vocabulary(words)
     writer = gguf.GGUFWriter(str(path), "llama")
     _write_facts(writer, n_tokens=len(tokens))
     _write_tokens(writer, tokens, kinds)
+    templates = [{"name": "default", "template": CHAT_TEMPLATE}]
+    if decides:
+        writer.add_string("llama.decision.type", "lev")
+        templates.append({"name": "systemone", "template": DECISION_TEMPLATE})
+    writer.add_chat_template(templates)
     for name, weights in _weights(tokens, likings, seed):
         writer.add_tensor(name, np.ascontiguousarray(weights, dtype=np.float32))
     writer.write_header_to_file()
@@ -120,7 +135,6 @@ def _write_tokens(writer, tokens, kinds):
     writer.add_eos_token_id(tokens.index("<|im_end|>"))
     writer.add_add_bos_token(True)
     writer.add_add_space_prefix(False)
-    writer.add_chat_template(CHAT_TEMPLATE)
 
 
 def _noise_of_tokens(tokens, seed):

@@ -19,7 +19,6 @@ from alt_test_oracle import (
     benjamini,
     label_universe,
     observed,
-    t_test_p,
 )
 from alt_tests import alt_tests
 from strategies import (
@@ -39,6 +38,7 @@ from voirdire import (
     outperforms_humans,
     stats,
 )
+from voirdire.stats import exact_p_value
 
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 
@@ -69,9 +69,10 @@ def assert_is_oracle(result, oracle):
         assert row.p_value == pytest.approx(own["p_value"], **near)
         assert row.rejected == own["rejected"]
         assert row.rejected_bh == own["rejected_bh"]
-    assert result.winning_rate == pytest.approx(oracle["winning_rate"], **near)
+    assert result.t_test.winning_rate == pytest.approx(oracle["winning_rate"], **near)
     assert result.advantage_probability == pytest.approx(oracle["advantage_probability"], **near)
-    assert result.passed == (oracle["winning_rate"] >= 0.5 - 1e-12)
+    if not result.worst_case.n_failures:
+        assert result.t_test.passed == (oracle["winning_rate"] >= 0.5 - 1e-12)
     assert result.n_annotators == len(oracle["annotators"])
 
 
@@ -283,7 +284,7 @@ def test_the_published_figures_are_reproduced(name, shared_dir, published):
 
     assert set(results) == set(reference["judges"])
     for judge, figures in reference["judges"].items():
-        rates = {f"{row.epsilon:.2f}": row.winning_rate for row in results[judge]}
+        rates = {f"{row.epsilon:.2f}": row.t_test.winning_rate for row in results[judge]}
         assert rates == figures["winning_rate"], judge
         for row in results[judge]:
             assert row.advantage_probability == pytest.approx(
@@ -303,7 +304,7 @@ def test_one_judge_at_a_time_gives_the_published_figures_too(name, shared_dir, p
     for judge, figures in reference["judges"].items():
         result = alt_test(judges[judge], humans, alignment=reference["alignment"], epsilon=own)
 
-        assert result.winning_rate == figures["winning_rate"][f"{own:.2f}"]
+        assert result.t_test.winning_rate == figures["winning_rate"][f"{own:.2f}"]
         assert result.advantage_probability == pytest.approx(
             figures["advantage_probability"], abs=1e-6
         )
@@ -452,14 +453,14 @@ def test_in_the_worst_case_failed_items_are_lost(data, drawn, eps):
         counts = everyone.get(name, {"wins": 0, "ties": 0, "losses": 0})
         table = [counts["wins"], counts["ties"], counts["losses"] + lost]
         if sum(table) >= 2:
-            slope = 1 / (1 - epsilon) if mode == "multiplicative" else 1.0
-            d = np.repeat([-slope, 1 - slope, 1.0], table)
-            p_values.append(t_test_p(d, epsilon if mode == "additive" else 0.0))
+            names = ("n_judge_wins", "n_ties", "n_human_wins")
+            counts = dict(zip(names, table, strict=True))
+            p_values.append(exact_p_value(**counts, epsilon=epsilon, epsilon_mode=mode))
             advantages.append((table[0] + table[1]) / sum(table))
     rate = np.mean(benjamini(p_values, 0.05, yekutieli=True)) if p_values else math.nan
     advantage = np.mean(advantages) if advantages else math.nan
     assert result.worst_case.n_failures == len(failing)
-    assert result.worst_case.winning_rate == pytest.approx(rate, nan_ok=True)
+    assert result.winning_rate == pytest.approx(rate, nan_ok=True)
     assert result.worst_case.advantage_probability == pytest.approx(advantage, nan_ok=True)
 
 
@@ -490,7 +491,7 @@ def test_the_worst_case_is_that_of_a_label_that_nobody_shares(variant):
     assert result.worst_case.advantage_probability == pytest.approx(
         expected["advantage_probability"]
     )
-    assert result.worst_case.winning_rate == pytest.approx(expected["winning_rate"])
+    assert result.winning_rate == alt_test(strange, humans, **options).winning_rate
 
 
 def test_an_unasked_item_is_no_failure():
@@ -516,7 +517,7 @@ def test_whatever_is_no_answer_is_a_failure_of_the_judge(gone):
     dropped = alt_test({i: x for i, x in judge.items() if i not in (0, 5)}, humans)
 
     assert result.worst_case.n_failures == 2
-    assert result.annotators == dropped.annotators
+    assert result.t_test.p_values == dropped.t_test.p_values
 
 
 @pytest.mark.edges
@@ -539,7 +540,7 @@ def test_a_missing_number_is_no_number(gone, alignment):
         alignment=alignment,
         kind="scale",
     )
-    assert result.annotators == without.annotators
+    assert result.t_test.p_values == without.t_test.p_values
     assert result.worst_case.n_failures == 1
 
 
@@ -566,7 +567,7 @@ def test_without_variance_the_mean_decides(judge, mode, epsilon, rate, clustered
 
     result = alt_test(answers, humans, epsilon=epsilon, epsilon_mode=mode, **options)
 
-    assert result.winning_rate == rate
+    assert result.t_test.winning_rate == rate
     assert {row.p_value for row in result.annotators} == {1 - rate}
     assert {row.standard_error for row in result.annotators} == {0.0}
 
@@ -629,11 +630,11 @@ def test_a_judge_that_never_answers_fails():
     with pytest.warns(DegenerateDataWarning, match="ω is undefined"):
         result = alt_test(dict.fromkeys(judge), humans)
 
-    assert math.isnan(result.winning_rate)
-    assert result.outcome == "failed"
+    assert math.isnan(result.t_test.winning_rate)
+    assert (result.outcome, result.finding) == ("failed", "worse")
     assert result.n_items == 0
     assert result.worst_case.n_failures == 60
-    assert result.worst_case.winning_rate == 0
+    assert result.winning_rate == 0
 
 
 @pytest.mark.parametrize("judge", [{}, {"elsewhere": "x"}])
@@ -1164,12 +1165,15 @@ def test_figures_keep_their_bounds(data, drawn, eps):
         assert row.rejected_bh or not row.rejected
         assert 2 <= row.n_items <= result.n_items <= len(study.items)
     worst = result.worst_case
-    if not math.isnan(result.winning_rate) and result.untested == ():
+    if result.untested == ():
         assert worst.advantage_probability <= result.advantage_probability + 1e-12
-    assert result.passed == (result.winning_rate >= 0.5)
+    assert result.passed == (result.outcome == "passed")
+    assert result.n_shown == sum(row.shown for row in result.annotators)
     assert result.outcome in ("passed", "failed", "no_evidence")
     decided = {"shown": "passed", "not_shown": "failed", "missed": "failed"}
     assert result.outcome == decided.get(result.because.code, "no_evidence")
+    findings = {"shown": "passed", "not_shown": "not_shown", "missed": "worse"}
+    assert result.finding == findings.get(result.because.code, "no_evidence")
 
 
 @pytest.mark.edges
@@ -1321,7 +1325,7 @@ def test_annotators_may_be_numbers():
     ("options", "message"),
     [
         ({"judge": None}, "must be a label table, a data frame, .*, got None"),
-        ({"humans": None}, "`humans` must be a label table, a data frame, .*, got None"),
+        ({"humans": None}, "`humans` must be given, or one table of people and judges"),
         ({"humans": {"a": "x"}}, "`humans` must be a mapping {rater: {item: label}}, got 'x'"),
         ({"judge": {"g": {0: "x"}}}, "with examine\\(judges="),
         ({"alignment": "rmse"}, "`alignment` must be one of"),

@@ -43,8 +43,12 @@ def alone(result, code):
 def _correction():
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        humans = {f"h{k}": dict(enumerate(rng.integers(0, 2, 60).tolist())) for k in range(6)}
-        judge = dict(enumerate(rng.integers(0, 2, 60).tolist()))
+        truth = rng.random(60) < 0.5
+        humans, judge = (
+            [dict(enumerate((truth ^ (rng.random(60) < 0.25)).tolist())) for _ in range(n)]
+            for n in (6, 1)
+        )
+        humans, [judge] = {f"h{k}": labels for k, labels in enumerate(humans)}, judge
         result = examine(judge, humans)
         if alone(result, "correction"):
             return result
@@ -89,8 +93,10 @@ def _strange_annotators():
 
 def _strange_labels():
     judge, humans = survey()
-    words = {name: {i: str(int(x)) for i, x in row.items()} for name, row in humans.items()}
-    return examine({i: f"{int(x)}.0" for i, x in judge.items()}, words, kind="choice")
+    words = {name: ["yes" if x else "no" for x in row.values()] for name, row in humans.items()}
+    people = {name: dict(zip(judge, row, strict=True)) for name, row in words.items()}
+    answers = {i: "Yes." if x and i % 5 == 0 else "yes" if x else "no" for i, x in judge.items()}
+    return examine(answers, people, kind="choice")
 
 
 def _not_judged():
@@ -151,6 +157,7 @@ SCENES = {
     "one_sided": lambda: examine(*survey(prevalence=0.05, noise=0.01)),
     "undefined_agreement": _undefined_agreement,
     "weak_agreement": lambda: examine(*survey(3, noise=0.4)),
+    "turned_round": lambda: examine(*_wrong()),
 }
 
 DECISIONS = {
@@ -317,8 +324,8 @@ def test_what_was_drawn_again_is_said(resampled):
 
         assert found.sentence == (
             f"the result depends on which {what} were labelled: with the same {what} drawn again, "
-            f"ω reaches .5 in {stability:.0%} of 100 draws (this is no chance of passing a new "
-            "study)"
+            f"ω by the t-test reaches .5 in {stability:.0%} of 100 draws (this is no "
+            "chance of passing a new study)"
         )
         expected = {"stability": stability, "n_resamples": 100, "clustered": what == "clusters"}
         assert found.figures == expected
@@ -340,4 +347,4 @@ def test_failures_where_nobody_was_tested_have_no_winning_rate():
 
     found = {row.code: row.sentence for row in examine(judge | {0: None}, humans).cautions}
 
-    assert found["failures"] == "the judge failed on 1 item"
+    assert found["failures"] == "the judge failed on 1 item, which counts as lost"

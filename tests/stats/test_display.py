@@ -48,7 +48,7 @@ def test_a_result_prints_its_outcome_its_figures_and_every_annotator(run):
     low, high = result.uncertainty.advantage_low, result.uncertainty.advantage_high
     advantage = f"ρ = {result.advantage_probability:.2f}"
     assert f"{advantage} (95% interval {low:.2f} to {high:.2f})" in lines[1]
-    assert f"passes from ε = {result.smallest_epsilon:g}" in lines[1]
+    assert f"by the t-test from ε = {result.smallest_epsilon:g}" in lines[1]
     for line, person in zip(lines[4:7], result.annotators, strict=True):
         assert line.split()[:3] == [
             person.annotator,
@@ -110,7 +110,7 @@ def test_a_notebook_shows_what_a_terminal_prints(run):
 
     shown = Cells(result._repr_html_()).text
 
-    for word in ("ann", "bob", "eve", "yes", f"{result.annotators[0].p_value:.2g}"):
+    for word in ("ann", "bob", "eve", "yes", f"{result.annotators[0].deciding_p_value:.2g}"):
         assert word in shown
     assert str(result).splitlines()[0] in shown
 

@@ -50,6 +50,11 @@ def test_the_winning_rate_is_the_share_of_corrected_rejections(mode, rate):
         by, bh = (benjamini(expected, rate, yekutieli=choice) for choice in (True, False))
         assert [row.rejected for row in result.annotators] == by
         assert [row.rejected_bh for row in result.annotators] == bh
+        assert result.t_test.winning_rate == np.mean(by)
+        assert result.t_test.p_values == tuple(p_values)
+        by, bh = (benjamini(exact, rate, yekutieli=choice) for choice in (True, False))
+        assert [row.shown for row in result.annotators] == by
+        assert result.n_shown == sum(by)
         assert result.winning_rate == np.mean(by)
         assert result.winning_rate_bh == np.mean(bh)
 
@@ -61,8 +66,8 @@ def test_the_untested_do_not_count_in_the_family():
     [crowd] = examine((6, 8, 4), POOR, POOR)
 
     assert 0.05 / 3 / (11 / 6) < alone.annotators[0].p_value <= 0.05
-    assert alone.winning_rate == 1
-    assert crowd.winning_rate == 0
+    assert alone.t_test.winning_rate == 1
+    assert crowd.t_test.winning_rate == 0
 
 
 def test_quality_weighs_the_winning_rate_only():
@@ -83,8 +88,8 @@ def test_half_passes_and_less_does_not():
     [half], [third] = examine(GOOD, POOR), examine(GOOD, POOR, POOR)
 
     assert half.winning_rate == 0.5
-    assert half.passed
-    assert not third.passed
+    assert half.t_test.passed
+    assert not third.t_test.passed
 
 
 @pytest.mark.parametrize("parts", [3, 5, 6, 7, 10, 30])
@@ -93,7 +98,7 @@ def test_half_of_the_quality_passes_whatever_the_rounding(parts):
 
     [result] = examine(*tables, quality=np.full(2 * parts, 0.1))
 
-    assert result.passed
+    assert result.t_test.passed
 
 
 def test_nobody_tested_is_undefined_and_no_pass():
@@ -114,7 +119,7 @@ def test_an_undefined_p_value_of_a_tested_annotator_counts_as_one():
     [result] = examine((6, 8, 4), GOOD, clusters=clusters)
     [alone] = examine((6, 8, 4), clusters=clusters[:18])
 
-    assert alone.winning_rate == 1
+    assert alone.t_test.winning_rate == 1
     assert math.isnan(result.annotators[1].p_value)
     assert not result.annotators[1].rejected
     # The other one's p-value just below .05 would need .05 / (2 * 3/2) in a family of two.

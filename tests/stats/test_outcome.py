@@ -65,8 +65,8 @@ def test_a_poor_judge_on_sound_data_fails():
 
     result = alt_test(wrong, humans)
 
-    assert result.outcome == "failed"
-    assert result.winning_rate == 0
+    assert (result.outcome, result.finding) == ("failed", "worse")
+    assert (result.winning_rate, result.n_within, result.n_shown) == (0, 0, 0)
     assert result.because.sentence == (
         "Shown within ε = 0.2 for 0 of 3 annotators by the exact test; half are needed. Its "
         "estimate misses ε for 3 of 3 annotators."
@@ -116,6 +116,19 @@ def test_the_outcome_is_that_of_the_rule_in_plain_loops(seeds, mode):
     }
 
 
+@pytest.mark.parametrize(("n_won", "outcome"), [(3, "no_evidence"), (5, "passed")])
+def test_three_lucky_items_are_no_evidence_and_five_are(n_won, outcome):
+    truth = dict(enumerate([True] * 5 + [False] * 115))
+    humans = {name: dict(truth) for name in "ab"} | {"c": truth | {119: True}}
+    judge = {item: item < n_won for item in truth}
+
+    result = alt_test(judge, humans, kind="boolean")
+
+    # each item won alike: p = 2^-n, .125 and .031; the t-test alone says .04 for three
+    assert result.outcome == outcome
+    assert result.because.figures["p_value"] == pytest.approx(0.5**n_won)
+
+
 def test_always_no_at_a_prevalence_of_three_percent_is_no_evidence():
     rng = np.random.default_rng(1)
     # 30 of 1000 items are true, and annotators find most of them: agreement is good.
@@ -128,8 +141,8 @@ def test_always_no_at_a_prevalence_of_three_percent_is_no_evidence():
 
     result = alt_test(judge, humans)
 
-    assert result.passed is True
-    assert result.outcome == "no_evidence"
+    assert result.passed is False
+    assert (result.outcome, result.winning_rate) == ("no_evidence", 1)
     assert result.because.code == "like_constant"
     assert result.because.figures["p_value"] == 1.0
     rho = f"{result.advantage_probability:.2f}"
@@ -177,7 +190,8 @@ def test_thirty_ties_at_a_narrow_margin_could_pass_nobody():
     result = alt_test(labels, dict.fromkeys("xyz", labels), epsilon=0.05)
 
     # The t-test has no variance and says p = 0; of 30 ties the exact p is .95 ** 30 = .21.
-    assert result.passed
+    assert result.t_test.passed
+    assert result.winning_rate == 0
     assert [row.exact_p_value for row in result.annotators] == pytest.approx([0.95**30] * 3)
     assert result.outcome == "no_evidence"
     # at least ln(.05 / (1 + 1/2 + 1/3)) / ln(.95) = 70.2
@@ -320,7 +334,7 @@ def test_undefined_agreement_is_a_caution_and_one_label_no_evidence():
 
     result = alt_test(humans["a"], humans)
 
-    assert result.passed
+    assert result.winning_rate == 1
     assert result.because.code == "like_constant"
     assert "undefined_agreement" in codes_of(result)
 
@@ -366,9 +380,9 @@ def test_the_worst_case_alone_can_fail():
 
     result = alt_test(sparse, humans)
 
-    # The main figures rest on 60 items; with the other 60 lost the judge cannot win.
-    assert result.passed
-    assert not result.worst_case.passed
+    # On the 60 items it answered it wins; with the other 60 lost it cannot.
+    assert result.worst_case.winning_rate_answered == 1
+    assert result.winning_rate == 0
     assert result.outcome == "failed"
     assert result.worst_case.n_failures == 60
     assert "failures" in codes_of(result)
@@ -432,17 +446,22 @@ def test_untested_annotators_are_named():
 
 @pytest.mark.ci
 def test_a_result_that_hangs_on_the_correction_says_so():
-    apart = []
+    said = {"alike": [], "random": []}
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        humans = {f"h{k}": dict(enumerate(rng.integers(0, 2, 60).tolist())) for k in range(6)}
-        judge = dict(enumerate(rng.integers(0, 2, 60).tolist()))
-        result = alt_test(judge, humans)
+        truth = rng.integers(0, 2, 60)
+        flips = rng.random((7, 60)) < 0.2
+        people = {f"h{k}": dict(enumerate((truth ^ flips[k]).tolist())) for k in range(6)}
+        judges = {"alike": truth ^ flips[6], "random": rng.integers(0, 2, 60)}
+        for name, labels in judges.items():
+            result = alt_test(dict(enumerate(labels.tolist())), people)
 
-        apart.append((result.winning_rate >= 0.5) != (result.winning_rate_bh >= 0.5))
-        assert ("correction" in codes_of(result)) == apart[-1]
-        assert result.winning_rate <= result.winning_rate_bh
-    assert 0 < sum(apart) < 60
+            hangs = (result.winning_rate >= 0.5) != (result.winning_rate_bh >= 0.5)
+            said[name].append("correction" in codes_of(result))
+            assert said[name][-1] <= hangs
+            assert result.winning_rate <= result.winning_rate_bh
+    assert 0 < sum(said["alike"]) < 60
+    assert not any(said["random"])  # no better than one answer, whatever the correction
 
 
 def test_weak_annotators_are_a_caution():

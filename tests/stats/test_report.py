@@ -76,7 +76,7 @@ def test_the_expert_is_neither_tested_nor_untested():
 def test_failures_are_counted_per_judge(results):
     assert [r.worst_case.n_failures for r in results] == [0, 0, 0, 0, 5, 5]
     for result in results[:4]:
-        assert result.worst_case.winning_rate == result.winning_rate
+        assert result.worst_case.winning_rate_answered == result.winning_rate
         assert result.worst_case.advantage_probability == result.advantage_probability
         assert result.worst_case.passed == result.passed
 

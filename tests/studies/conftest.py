@@ -12,7 +12,7 @@ import pytest
 
 from voirdire.errors import DegenerateDataWarning
 from voirdire.io import read_labels
-from voirdire.studies import result_as_dict
+from voirdire.records import as_plain
 
 WORDS = {
     "choice": ["yes", "no", "不确定"],
@@ -94,7 +94,7 @@ def figures():
     """Give every figure of a result but the random control, which is drawn in item order."""
 
     def plain(result):
-        found = result_as_dict(result)
+        found = as_plain(result)
         found["controls"] = [row for row in found["controls"] if row["control"] != "random"]
         return found
 

@@ -7,7 +7,7 @@ import pytest
 
 from voirdire.errors import InputError
 from voirdire.io import Reading
-from voirdire.reporting import certificate_to_json
+from voirdire.reporting import to_json
 from voirdire.rewards import read_certificate
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, check_certificate, examine, recorded_reading
@@ -37,7 +37,7 @@ def certificate(tables, tmp_path_factory):
     path = tmp_path_factory.mktemp("record") / "certificate.json"
     sides = tables()
     found = examine(**sides, plan=Plan(epsilon=[0.1, 0.2], n_resamples=200, epsilon_reason="crowd"))
-    path.write_text(certificate_to_json(certify(found, **sides, rubric_hash="sha256:1")))
+    path.write_text(to_json(certify(found, **sides, rubric_hash="sha256:1")))
     return read_certificate(path)
 
 

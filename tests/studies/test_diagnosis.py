@@ -15,7 +15,7 @@ from voirdire import alt_test
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.io import metadata_from_frame, read_metadata
 from voirdire.records import as_plain
-from voirdire.reporting import examination_to_json
+from voirdire.reporting import to_json
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
 
@@ -80,7 +80,7 @@ def test_every_kind_has_a_diagnosis_that_json_can_hold(make_survey, kind):
 
     found = examined(survey.humans, survey.judges, kind=kind, metadata=halves(120))
 
-    [question] = json.loads(examination_to_json(found))["questions"]
+    [question] = json.loads(to_json(found))["questions"]
     shown = question["diagnosis"]
     assert set(shown) == {"annotators", "judges", "slices_skipped", "n_items_unknown"}
     judge = shown["judges"][0]
@@ -117,7 +117,7 @@ def test_free_text_has_slices_only(make_survey):
 
 def test_a_planted_bad_slice_is_found_and_the_others_are_not(make_survey):
     survey = make_survey(n_items=400, humans=(0.1,) * 4, judges=(0.1, 0.1), seed=2)
-    bad = survey.judges["judge0"] | {f"i{number}": "?" for number in range(0, 400, 5)}
+    bad = survey.judges["judge0"] | {f"i{number}": "odd" for number in range(0, 400, 5)}
     text = "id,source,length\n" + "".join(
         f"i{n},{['chat', 'web', 'web', 'book', 'book'][n % 5]},{n * 7 % 400}\n" for n in range(400)
     )

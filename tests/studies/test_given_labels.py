@@ -243,7 +243,7 @@ def test_long_values_are_shortened_in_drops_and_errors():
         (["yes", "no"], "`source` must be a file that exists, got 'yes'"),
         ([3], "`humans` must be a label table, a data frame, a path"),
         (3, "`humans` must be a label table, a data frame, a path"),
-        (None, "`humans` must be a label table, a data frame, a path"),
+        (None, "`humans` must be given, or one table of people and judges"),
         ([], "`humans` must be a label table, a data frame, a path"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_label_has_one_form_in_each_kind(kind, raw, value):
     ("kind", "raw", "other"),
     [
         ("scale", 2.5, 3),
-        ("choice", 3, "3.0"),
+        ("choice", 3, "3.10"),
         ("boolean", "是", False),
         ("boolean", 0, True),
         ("multilabel", ["a"], ["a", "b"]),

@@ -45,6 +45,18 @@ def test_clusters_cost_power(pilot):
     assert "the pilot has 6 clusters: its own error is larger than shown" in clustered.cautions
 
 
+def test_a_small_pilot_allows_many_powers_and_a_large_one_few(pilot):
+    plan = {"n_items": [60, 120], "epsilon": 0.2, "n_simulations": 200}
+    widths = []
+    for n_items in (30, 300):
+        _, humans, judges = pilot(humans=(0.2, 0.2, 0.2), n_items=n_items)
+        [size] = power_from_pilot(humans, judges, **plan).smallest_plans
+        assert 0 <= size.low <= size.power <= size.high <= 1
+        widths.append(size.high - size.low)
+
+    assert widths[1] < widths[0]
+
+
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("kind", "alignment"),

@@ -27,7 +27,7 @@ def results(make_survey):
 def test_rates_are_those_of_one_correction_over_all_p_values(results, rate):
     pooled = pool_questions(results, false_discovery_rate=rate)
 
-    p_values = [row.p_value for result in results for row in result.annotators]
+    p_values = [row.deciding_p_value for result in results for row in result.annotators]
     rejected = benjamini(p_values, rate, yekutieli=True)
     assert pooled.n_tests == 9
     # Four, three and two annotators.
@@ -58,7 +58,7 @@ def test_quality_weighs_the_annotators_of_each_question(make_survey):
 
     pooled = pool_questions(rows)
 
-    p_values = [row.p_value for result in rows for row in result.annotators]
+    p_values = [row.deciding_p_value for result in rows for row in result.annotators]
     rejected = benjamini(p_values, 0.05, yekutieli=True)
     won = sum(weight for weight, wins in zip(quality.values(), rejected[:4], strict=True) if wins)
     assert pooled.questions[0].winning_rate == pytest.approx(won / 10)
@@ -67,7 +67,7 @@ def test_quality_weighs_the_annotators_of_each_question(make_survey):
 
 def test_an_undefined_p_value_speaks_for_nobody(results):
     first = results[0]
-    undefined = replace(first.annotators[0], p_value=math.nan)
+    undefined = replace(first.annotators[0], deciding_p_value=math.nan)
     partly = replace(first, annotators=(undefined, *first.annotators[1:]))
 
     pooled = pool_questions([partly, results[1]])

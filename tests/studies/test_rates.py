@@ -6,7 +6,7 @@ import pytest
 
 import voirdire
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
-from voirdire.stats import compare_rates, estimate_rate
+from voirdire.stats import chain_rates, compare_rates, estimate_rate
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_clusters_are_the_units(study):
     plain = voirdire.rate(**sides).results[0].result
     clustered = voirdire.rate(**grouped, clustered=True).results[0].result
 
-    assert clustered.rate.estimate == pytest.approx(plain.rate.estimate)
+    assert clustered.rate.estimate == pytest.approx(plain.rate.estimate, abs=1e-3)
     assert clustered.rate != plain.rate
     with pytest.raises(InputError, match="without a column `cluster`"):
         voirdire.rate(**sides, clustered=True)
@@ -134,6 +134,48 @@ def test_an_undefined_rate_is_one_warning():
         voirdire.rate(
             judges={"j": judge}, humans={"ann": dict.fromkeys(range(10), True)}, labelled="verdict"
         )
+
+
+def test_questions_in_a_row_are_multiplied(study):
+    sides, _, _, _ = study
+    both = {
+        name: pl.concat(frame.with_columns(question=pl.lit(step)) for step in ("found", "answered"))
+        for name, frame in sides.items()
+    }
+
+    report = voirdire.rate(**both, chain=True)
+
+    steps = {row.question: row.result.rate for row in report.results}
+    assert report.chains == {"gpt": chain_rates(steps)}
+    assert list(steps) == ["found", "answered"]
+    with pytest.raises(InputError, match="`chain` needs two questions"):
+        voirdire.rate(**sides, chain=True)
+
+
+def test_labels_of_items_without_a_verdict_are_counted_or_refused(study):
+    sides, *_ = study
+    humans, name = sides["humans"], pl.col("item").cast(pl.String)
+    some = humans.with_columns(item=pl.when(pl.col("item") < 300).then(name).otherwise("x" + name))
+    n_lost = some.filter(pl.col("item").str.starts_with("x"))["item"].n_unique()
+
+    found = voirdire.rate(judges=sides["judges"], humans=some)
+
+    assert found.dropped[-1].reason == f"{n_lost} labelled items without a verdict"
+    assert found.results[0].result.n_labelled == 150 - n_lost
+    with pytest.raises(NoDataError, match=r"none in common for 'gpt': its first item is '0', and"):
+        voirdire.rate(judges=sides["judges"], humans=humans.with_columns(item="x" + name))
+    people = {"ann": {n: n % 2 for n in range(40)}}
+    with pytest.raises(InputError, match="got 1 to 40 beside 0 to 39"):
+        voirdire.rate(judges={"gpt": {n + 1: n % 2 for n in range(40)}}, humans=people)
+
+
+@pytest.mark.parametrize("slip", ["Toxic", "toxic."])
+def test_a_judge_who_spells_the_counted_label_otherwise_is_refused(slip):
+    people = {"ann": {n: "toxic" if n % 3 else "fine" for n in range(40)}}
+    judge = {"gpt": {n: slip if n % 3 else "fine" for n in range(80)}}
+
+    with pytest.raises(InputError, match=r"must (be written|write labels)"):
+        voirdire.rate(judges=judge, humans=people, label="toxic")
 
 
 def test_what_cannot_be_joined_is_refused(study):

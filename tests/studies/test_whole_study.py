@@ -268,7 +268,7 @@ def test_all_p_values_of_all_questions_share_one_false_discovery_rate(two_questi
             )
             for question in surveys
         ]
-        p_values = [person.p_value for row in rows for person in row.annotators]
+        p_values = [person.deciding_p_value for row in rows for person in row.annotators]
         rejected = benjamini(p_values, 0.05, yekutieli=True)
         assert pooled.n_tests == len(p_values) == 8
         for place, (question, row) in enumerate(zip(pooled.questions, rows, strict=True)):
@@ -330,6 +330,16 @@ def test_a_judge_without_an_annotated_item_is_refused(make_survey, table):
             humans=table(survey.humans, "annotator", "choice"),
             judges=table(judges, "judge", "choice"),
         )
+
+
+def test_items_counted_from_0_and_from_1_are_refused():
+    people = {name: {n: n % 2 for n in range(40)} for name in ("ann", "bob", "eve")}
+    judge = {"gpt": {n + 1: n % 2 for n in range(40)}}
+
+    with pytest.raises(InputError, match="as `humans` do, got 1 to 40 beside 0 to 39"):
+        examine(humans=people, judges=judge, kind="boolean")
+    later = {"gpt": {n + 1: n % 2 for n in range(80)}}  # of more items
+    assert examine(humans=people, judges=later, kind="boolean").results
 
 
 def test_gold_labels_of_other_items_are_refused(make_survey, table):

@@ -26,10 +26,9 @@ from voirdire import (
 from voirdire.io import ItemBatch, LabelTable, join_tables, read_labels
 from voirdire.judging import JudgingSettings, judge_file
 from voirdire.reporting import (
-    ExaminationTables,
-    certificate_to_json,
-    examination_to_json,
+    ResultTables,
     html_report,
+    to_json,
 )
 from voirdire.rubrics import class_probabilities
 from voirdire.stats import (
@@ -41,6 +40,7 @@ from voirdire.stats import (
     PanelAgreement,
     PowerResult,
     PowerRow,
+    TTest,
     Uncertainty,
     WorstCase,
 )
@@ -52,7 +52,6 @@ from voirdire.studies import (
     certify,
     examine,
     pool_questions,
-    result_as_dict,
 )
 
 humans: dict[str, dict[str, str]] = {"ann": {"t1": "yes"}, "bob": {"t1": "no"}}
@@ -108,6 +107,8 @@ def read_a_result(result: AltTestResult) -> None:
     assert_type(result.human_advantage, float)
     assert_type(result.passed, bool)
     assert_type(result.outcome, Literal["passed", "failed", "no_evidence"])
+    assert_type(result.finding, Literal["passed", "not_shown", "worse", "no_evidence"])
+    assert_type(result.t_test, TTest)
     assert_type(result.because, Caution)
     assert_type(result.annotators, tuple[AnnotatorResult, ...])
     assert_type(result.untested, tuple[str, ...])
@@ -118,7 +119,6 @@ def read_a_result(result: AltTestResult) -> None:
     assert_type(result.warnings, tuple[str, ...])
     assert_type(result.dropped, tuple[Dropped, ...])
     assert_type(result.settings, dict[str, Any])
-    assert_type(result_as_dict(result), dict[str, Any])
     result.winning_rate = 1.0  # type: ignore[misc]
 
 
@@ -130,6 +130,7 @@ def read_an_annotator(person: AnnotatorResult) -> None:
     assert_type(person.p_value, float)
     assert_type(person.exact_p_value, float)
     assert_type(person.tie_share, float)
+    assert_type(person.shown, bool)
     assert_type(person.rejected, bool)
     assert_type(person.rejected_bh, bool)
 
@@ -152,14 +153,14 @@ def examine_files(path: str, frame: pl.DataFrame) -> None:
     assert_type(found.judges, tuple[str, ...])
     assert_type(found.of_judge("j"), tuple[AltTestResult, ...])
     assert_type(pool_questions(found.results), PooledResult)
-    assert_type(examination_to_json(found), str)
-    Console().print(ExaminationTables(found, details=True))
+    assert_type(to_json(found), str)
+    Console().print(ResultTables(found, details=True))
 
     record = certify(found, humans=table, judges=judges, epsilon_reason="skilled")
     assert_type(record, Certificate)
     assert_type(record.outcomes, Mapping[str, str])
     assert_type(record.content_hash, str)
-    assert_type(certificate_to_json(record), str)
+    assert_type(to_json(record), str)
 
     read_labels(path, role="annotator", kind="pairwise")
     read_labels(path, role="human", kind="choice")  # type: ignore[arg-type]
@@ -186,8 +187,8 @@ def around_the_test(found: Examination, result: AltTestResult) -> None:
     assert_type(result.smallest_epsilon, float | None)
     assert_type(result.uncertainty, Uncertainty | None)
     assert_type(html_report(found, language="zh"), str)
-    assert_type(voirdire.plot(found, kind="scatter"), Figure)
-    voirdire.plot(found, kind="pie")  # type: ignore[arg-type]
+    assert_type(voirdire.plot(found, "q1-scatter-1"), Figure)
+    voirdire.plot(found, language="fr")  # type: ignore[arg-type]
 
 
 def plan() -> None:

@@ -51,7 +51,7 @@ def test_one_annotator_is_won_as_often_as_the_exact_size_says(n_items, epsilon):
     wins = sum(
         examine(
             rng, n_items=n_items, n_annotators=1, human=human, judge=judge, epsilon=epsilon
-        ).winning_rate
+        ).t_test.winning_rate
         for _ in range(n_runs)
     )
 
@@ -70,8 +70,8 @@ def test_a_false_win_over_any_of_several_annotators_is_rare():
     ]
 
     # All four hypotheses are true, so the false discovery rate is the chance of any rejection.
-    any_win = np.mean([result.winning_rate > 0 for result in results])
-    passes = np.mean([result.passed for result in results])
+    any_win = np.mean([result.t_test.winning_rate > 0 for result in results])
+    passes = np.mean([result.t_test.passed for result in results])
     assert any_win <= LEVEL + allowance(LEVEL, n_runs)
     assert passes <= any_win
 
@@ -94,7 +94,7 @@ def test_without_gold_labels_the_boundary_holds_too():
             answers(rng, truth, human, 3),
             epsilon=epsilon,
         )
-        wins[run] = result.winning_rate > 0
+        wins[run] = result.t_test.winning_rate > 0
         means[run] = np.mean([row.mean_difference for row in result.annotators])
 
     # The mean of d is epsilon, to three standard errors; so the judge is on the boundary.
@@ -118,7 +118,7 @@ def test_the_multiplicative_boundary_holds():
             judge=judge,
             epsilon=epsilon,
             epsilon_mode="multiplicative",
-        ).winning_rate
+        ).t_test.winning_rate
         for _ in range(n_runs)
     )
 
@@ -141,8 +141,10 @@ def test_clustered_errors_hold_the_level_where_plain_ones_do_not():
         truth, humans, judge = (np.repeat(x, per_cluster, axis=0) for x in (truth, humans, judge))
         options = {"gold": truth, "epsilon": epsilon, "controls": False}
 
-        plain += stats.alt_test(judge, humans, **options)[0].winning_rate
-        clustered += stats.alt_test(judge, humans, clusters=clusters, **options)[0].winning_rate
+        plain += stats.alt_test(judge, humans, **options)[0].t_test.winning_rate
+        clustered += stats.alt_test(judge, humans, clusters=clusters, **options)[
+            0
+        ].t_test.winning_rate
 
     # Items of a cluster are copies: the clustered test is the t-test of 60 items.
     size = t_test_size(n_clusters, 0.8 * 0.6 + 0.2 * 0.4, epsilon)

@@ -17,7 +17,7 @@ def test_always_no_passes_nearly_surely_at_a_low_prevalence_and_is_no_evidence()
         humans = np.where(wrong, 1 - truth[:, np.newaxis], truth[:, np.newaxis])
         [result] = stats.alt_test(np.zeros(400, dtype=int), humans, epsilon=0.1, n_codes=2)
 
-        passed.append(result.passed)
+        passed.append(result.winning_rate >= 0.5)
         outcomes.add(result.outcome)
 
     assert np.mean(passed) > 0.97

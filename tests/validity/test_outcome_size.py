@@ -41,7 +41,7 @@ def shares_passed(
         judge = judge_of(rng, truth)
         [result] = stats.alt_test(judge, humans, epsilon=EPSILON, n_codes=len(shares), **options)
         passed += result.outcome == "passed"
-        won += result.passed
+        won += result.t_test.passed
     return passed / n_runs, won / n_runs
 
 
@@ -135,3 +135,23 @@ def test_a_perfect_judge_passes_as_often_as_the_docs_say(prevalence, n_items, le
 
     assert outcome >= least
     assert omega >= outcome
+
+
+@pytest.mark.parametrize("prevalence", [0.03, 0.1, 0.2])
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+@pytest.mark.parametrize("n_items", [50, 120])
+def test_a_constant_but_for_a_few_items_seldom_passes(prevalence, noise, n_items):
+    """Where the few items are as often true as not, it is no closer than the constant."""
+
+    def answer(rng, truth):
+        few = rng.random(int(rng.integers(3, 9))) < 0.5
+        sides = [rng.permutation(np.flatnonzero(truth == side)) for side in (0, 1)]
+        answers = np.zeros_like(truth)
+        answers[sides[1][: few.sum()]] = answers[sides[0][: (~few).sum()]] = 1
+        return answers
+
+    passed, _ = shares_passed(
+        answer, shares=two(prevalence), noise=noise, n_items=n_items, n_runs=200
+    )
+
+    assert passed <= above(0.03, 200)

@@ -131,6 +131,7 @@ class GuardedReward:
         self._watch: tuple[int, TrainingWatch] | None = None
         self._trouble = TroubleLog(_log)
         self._n_vain = 0
+        self._lacked_prompts = False
         self._loop = BackgroundLoop()
         self._loop.held = self._started
         self._at_end = weakref.finalize(self, _end, self._loop, self._started)
@@ -382,6 +383,11 @@ class GuardedReward:
         missing, n_items = found.scores.missing, len(turns)
         with fork_lock:
             self._trouble.missing(missing.values(), name=self.name, n_items=n_items)
+            n_bare = sum(not turn.prompt for turn in turns)
+            if n_bare and not self._lacked_prompts:
+                self._lacked_prompts = True
+                words = "%s: %d of %d responses came without a prompt, and are judged alone"
+                _log.warning(words, self.name, n_bare, n_items)
             if self._record is not None and recorded:
                 try:
                     if self._watch is None or self._watch[0] != os.getpid():

@@ -141,7 +141,10 @@ class OpenRlhfReward(NumberReward):
         self._end_tokens = _check_tokens(end_tokens)
 
     def __call__(
-        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+        self,
+        queries: Sequence[str],
+        prompts: Sequence[str],
+        labels: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         """Return rewards.
 
@@ -151,7 +154,7 @@ class OpenRlhfReward(NumberReward):
             Prompts with their responses, decoded with special tokens.
         prompts : sequence of str
             The prompts alone.
-        labels : sequence
+        labels : sequence, optional
             As for `read_openrlhf_request`.
 
         Returns
@@ -159,6 +162,7 @@ class OpenRlhfReward(NumberReward):
         dict
             As `openrlhf_response` gives it.
         """
+        labels = [None] * len(queries) if labels is None else labels
         turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
         return openrlhf_response(self.scored(turns), self.missing)
 

@@ -61,7 +61,9 @@ async def compute_score(
     Returns
     -------
     dict of str to float
-        ``score``, then the other columns of `MissingRewards.columns`, always the same and finite.
+        ``score``, then the other columns of `MissingRewards.columns`, always the same and finite;
+        ``no_prompt`` is 1 where `extra_info` holds no prompt, so that the response was judged
+        alone.
 
     Raises
     ------
@@ -80,7 +82,7 @@ async def compute_score(
     del data_source
     reward = _reward_of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return _rows(reward, await reward.ascored([turn], step=_step([extra_info])))[0]
+    return _rows(reward, [turn], await reward.ascored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_sync(
@@ -105,14 +107,14 @@ def compute_score_sync(
     del data_source
     reward = _reward_of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return _rows(reward, reward.scored([turn], step=_step([extra_info])))[0]
+    return _rows(reward, [turn], reward.scored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_batch(
     data_sources: Any = None,
     solution_strs: Sequence[str] = (),
-    ground_truths: Sequence[Any] = (),
-    extra_infos: Sequence[Mapping[str, Any] | None] = (),
+    ground_truths: Sequence[Any] | None = None,
+    extra_infos: Sequence[Mapping[str, Any] | None] | None = None,
     **reward_kwargs: Any,
 ) -> list[dict[str, float]]:
     """Return the rewards of responses in one request, for verl's older batch manager.
@@ -120,7 +122,7 @@ def compute_score_batch(
     Parameters
     ----------
     data_sources, solution_strs, ground_truths, extra_infos, **reward_kwargs
-        As for `compute_score`, a sequence of each.
+        As for `compute_score`, a sequence of each; None where there are none.
 
     Returns
     -------
@@ -129,9 +131,12 @@ def compute_score_batch(
     """
     del data_sources
     reward = _reward_of(reward_kwargs)
-    given = zip(solution_strs, ground_truths, extra_infos, strict=True)
-    turns = [_turn(said, truth, info) for said, truth, info in given]
-    return _rows(reward, reward.scored(turns, step=_step(extra_infos)))
+    nothing = [None] * len(solution_strs)
+    truths = nothing if ground_truths is None else ground_truths
+    infos = nothing if extra_infos is None else extra_infos
+    rows = zip(solution_strs, truths, infos, strict=True)
+    turns = [_turn(response, truth, info) for response, truth, info in rows]
+    return _rows(reward, turns, reward.scored(turns, step=_step(infos)))
 
 
 def close_rewards(*, drain_s: float = 30.0) -> None:
@@ -180,8 +185,11 @@ def _reward_of(reward_kwargs: Mapping[str, Any]) -> NumberReward:
         return _made[key]
 
 
-def _rows(reward: NumberReward, scores: LiveScores) -> list[dict[str, float]]:
+def _rows(
+    reward: NumberReward, turns: Sequence[Turn], scores: LiveScores
+) -> list[dict[str, float]]:
     columns = reward.missing.columns(scores)
+    columns["no_prompt"] = [0.0 if turn.prompt else 1.0 for turn in turns]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

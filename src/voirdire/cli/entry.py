@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-
-__all__ = ["run"]
 
 
 def run() -> None:
@@ -15,4 +14,5 @@ def run() -> None:
         run_command()
     except KeyboardInterrupt:
         sys.stderr.write("voirdire: interrupted\n")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more while Python ends changes nothing
         sys.exit(130)

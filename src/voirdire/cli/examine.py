@@ -2,97 +2,79 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
+from voirdire import reporting, studies
+from voirdire._messages import shorten
 from voirdire._types import AlignmentName
-from voirdire.cli.option_groups import Text, option_group
-from voirdire.cli.options import (
-    AsJson,
-    Behavior,
-    File,
-    Files,
-    OptionalJudge,
-    Questions,
-    RubricName,
-)
-from voirdire.cli.printing import print_result, print_tables, print_text, progress
-from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import (
-    ReadingOptions,
-    check_streams,
-    declare_kind,
-    read_files,
-    read_items,
-)
-from voirdire.cli.written_files import Page, check_written, write_text
+from voirdire.cli import options as typed
+from voirdire.cli import printing, study_files
+from voirdire.cli.calls import UsageError, list_typed, refuse, require, say
+from voirdire.cli.models import OF_EXAMINED, are_several, make_judges
+from voirdire.cli.written_files import write_text
+from voirdire.errors import InputError
 from voirdire.io import Reading
-from voirdire.judging.settings import JudgingSettings
-from voirdire.studies import TestPlan
+from voirdire.judging import JudgingSettings, ModelSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from voirdire.studies import GoldExamination
-
-    PlanOptions: TypeAlias = TestPlan
-else:
-    PlanOptions = option_group(
-        TestPlan,
-        panel=Group("The test", sort_key=3),
-        without=("similarity",),
-        epsilon_reason=Text,
-    )
-
-__all__ = ["examine_command"]
+    from voirdire.judging import JudgeLike
+    from voirdire.studies.study import Study
 
 GATE_NOT_PASSED = 3
 
 
+@typed.group_of("Language models", 10, only=OF_EXAMINED)
+class ExaminedOptions(ModelSettings):
+    """How a judge is asked that is examined at once."""
+
+
 def examine_command(
+    humans: Annotated[typed.Sources, Parameter(name="--humans")] = [],
     *,
-    call: Call,
-    humans: Files = [],
-    judges: Files = [],
-    judge: OptionalJudge = None,
-    rubric: RubricName = "safety",
-    behavior: Behavior = None,
-    store: Annotated[str | None, Parameter(metavar="FILE|URL")] = None,
-    gold: File = None,
-    items: File = None,
-    questions: Questions = [],
+    judges: typed.Sources = [],
+    judge: typed.OptionalJudge = None,
+    rubric: typed.RubricName = "safety",
+    behavior: typed.Behavior = None,
+    store: typed.Store = None,
+    gold: typed.Source = None,
+    items: typed.Source = None,
+    questions: typed.Questions = [],
     only: list[str] = [],
-    alignments: Annotated[list[AlignmentName], Parameter(name="--alignment")] = ["accuracy"],
+    alignments: Annotated[list[AlignmentName], Parameter(name="--alignment")] = [],
     slices: Annotated[list[str], Parameter(name="--slice", metavar="COLUMN")] = [],
-    reading: ReadingOptions = Reading(),
-    plan: PlanOptions = TestPlan(),
+    probe: Annotated[list[str], Parameter(metavar="FAMILY")] = [],
+    reading: study_files.ReadingOptions = study_files.ReadingOptions(),
+    plan: study_files.PlanOptions = study_files.PlanOptions(),
     gate: bool = False,
-    page: Page = Page(),
+    shown: printing.Shown = printing.Shown(),
     certificate: Path | None = None,
     calibration: Path | None = None,
     population: str | None = None,
+    asking: ExaminedOptions = ExaminedOptions(),
     details: bool = False,
-    as_json: AsJson = False,
 ) -> None:
     """Examine whether LLM judges may replace human annotators: the alternative annotator test.
 
     Parameters
     ----------
     humans
-        Annotations: CSV, JSONL, JSON, Parquet or XLSX, long or wide; - reads standard input. Left
-        out, judges are measured against --gold alone.
+        Annotations: CSV, JSONL, JSON, Parquet or XLSX, long or wide; - reads standard input. They
+        may be named first, without the option. Left out, judges are measured against --gold alone.
     judges
         Judge labels, likewise; or a folder of them. By default those of --humans that
         --judge-column names.
     judge
         Judge --items now, as `voirdire judge` does: local, a file that `voirdire distill` made, a
-        language model, or the YAML file of a cascade, a jury or several judges, which says how
-        they are asked.
+        language model such as openai/gpt-4o-mini, a decision model such as systemone/NAME, or the
+        YAML file of a cascade, a jury or several judges, which says how they are asked.
     store
         Where a language model's replies are stored: a file, or postgresql://... Default:
         voirdire-replies.sqlite in the current folder.
@@ -107,67 +89,83 @@ def examine_command(
     only
         Examine this judge only; repeatable.
     alignments
-        How close two labels are; repeatable.
+        How close two labels are; repeatable. By default neg_rmse (the distance) for a scale, else
+        accuracy (equal or not).
     slices
         Slice by this column of --items only; repeatable.
+    probe
+        Probe --judge too, on 100 of the items, as `voirdire probe --only FAMILY` does: order, say.
+        Says too whether it answers the same again; repeatable.
     gate
         Exit 3 unless the outcome of every judge that is examined is passed, for every question,
         alignment and ε of the run.
     certificate
         Write the record of the examination to this JSON file.
     calibration
-        Without --humans: write what calibrates the probabilities of one judge to this JSON file,
-        for --calibration of every command that asks it.
+        Write what calibrates the probabilities of one judge to this JSON file, for --calibration of
+        every command that asks it: fitted to --gold, or to the majority of --humans.
     population
         Which items the examined ones represent, in words, for the certificate.
     details
         Print the controls and every annotator of each question, and all notes.
     """
-    from voirdire.reporting import ExaminationTables, certificate_to_json, examination_to_json
-    from voirdire.reporting.result_tables import ResultTables
-    from voirdire.reporting.study_tables import calibration_lines, gate_text
+    study_files.check_streams(*humans, *judges, gold, items)
+    _check_sources(bool(humans), judges, judge, gold=gold, items=items)
+    shown.check(calibration=calibration, certificate=certificate)
+    printing.start_reading()
+    from voirdire.reporting.study_tables import gate_text
 
-    check_streams(*humans, *judges, gold, items)
-    _check_sources(call, judges, judge, people=bool(humans), gold=gold, items=items)
-    check_written(calibration=calibration, certificate=certificate, report=page.report)
-    alignments = list(dict.fromkeys(alignments))
-    reading = declare_kind(reading, alignments) if humans else reading
     people: Any = humans
     truth: Any = gold
-    if judge is not None:  # a wrong file of labels is seen before a judge is paid
-        reading = _declare_kind_of_rubric(rubric, reading, questions)
-        people, truth, reading = _read_first(humans, gold, reading, questions)
-    run = JudgingSettings(behavior=behavior, store=store)
-    judging = _open_verdicts(judges, judge, run, source=str(items), rubric=rubric)
+    made: Sequence[JudgeLike] = ()
+    probes: Sequence[Callable[[], studies.ProbeReport]] = ()
+    if judge is not None:
+        first: Any = _read_first(humans, gold, rubric, reading, alignments, questions)
+        people, truth, reading = first
+        made = make_judges(judge, asking, options=OF_EXAMINED)
+        probes = _plan_probes(probe, made, str(items), rubric=rubric, store=store)
+    elif not (judges or reading.judge_columns):
+        raise UsageError(_name_raters(humans, reading))
+    measuring: dict[str, Any] = {
+        "questions": questions or None,
+        "clustered": reading.cluster is not None,
+        "reading": reading,
+        "confidence_level": plan.confidence_level,
+        "seed": plan.seed,
+    }
+    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
+        run = JudgingSettings(behavior=behavior, store=store)
+        if judge is not None:
+            judges = _judge_now(judge, made, run, str(items), folder, rubric)
+        with printing.progress("reading"):
+            if not humans:
+                measured = studies.examine_gold(judges=judges, gold=truth, **measuring)
+            else:
+                study = study_files.read_files(
+                    people,
+                    judges or humans,
+                    truth,
+                    reading=reading,
+                    alignments=alignments,
+                    questions=questions,
+                    only=only,
+                    is_test=True,
+                )
+                streams = "-" in [*humans, *judges, gold]
+                known = items if judge is None or slices else None
+                metadata = study_files.read_items(known, reading, slices, streams=streams)
     if not humans:
-        with judging as files, progress("reading and measuring"):
-            measured = _examine_gold(files, truth, questions, reading, plan)
         say(measured.understood)
-        if calibration is not None:
-            measured.calibration().save(calibration)
-            for line in (f"calibration: {calibration}", *calibration_lines(measured)):
-                say(line)
-        page.write(measured)
-        content = {"gold": measured.results, "dropped": measured.dropped}
-        print_result(content, ResultTables(measured, details=details), as_json=as_json)
+        _write_calibration(calibration, measured)
+        shown.show(measured, details=details)
         return
-    with judging as files, progress("reading"):
-        study = read_files(
-            people, files or humans, truth, reading=reading, questions=questions, only=only
-        )
-        metadata = None
-        if judge is None or slices:
-            streams = "-" in [*humans, *judges, gold]
-            metadata = read_items(items, reading, slices, streams=streams)
     say(study.understood())
-    with progress("examining"):
-        from voirdire.studies import certify, examine
-
-        examination = examine(
+    with printing.progress("examining"):
+        examination = studies.examine(
             judges=study.judges,
             humans=study.humans,
-            alignment=alignments,
-            plan=replace(plan, epsilon=0.0) if gold and "epsilon" not in call.options else plan,
+            alignment=list(dict.fromkeys(alignments)) or None,
+            plan=replace(plan, epsilon=0.0) if gold and "epsilon" not in list_typed() else plan,
             questions=questions or None,
             labels=reading.labels,
             gold=study.gold,
@@ -175,153 +173,190 @@ def examine_command(
             metadata=metadata,
         )
     if certificate is not None:
-        record = certify(
-            examination,
-            humans=study.humans,
-            judges=study.judges,
-            gold=study.gold,
-            population=population,
-            reading=reading,
-        )
-        write_text(certificate, certificate_to_json(record) + "\n")
-    page.write(examination)
-    if as_json:
-        print_text(examination_to_json(examination) + "\n")
-    else:
-        print_tables(ExaminationTables(examination, details=details))
-    if gate and (closed := gate_text(examination, study.judges.raters)):
+        sides: dict[str, Any] = {"humans": study.humans, "judges": study.judges, "gold": study.gold}
+        record = studies.certify(examination, population=population, reading=reading, **sides)
+        write_text(certificate, reporting.to_json(record) + "\n")
+    _show(examination, study, shown, calibration, measuring, probes, details=details)
+    closed = gate_text(examination, study.judges.raters) if gate else ""
+    if closed:
         say(f"voirdire: gate not passed: {closed}")
-        raise SystemExit(GATE_NOT_PASSED)
+    is_void = all(row.because.code == "vocabulary" for row in examination.results)  # of judges
+    if closed or is_void:
+        raise SystemExit(GATE_NOT_PASSED if closed else 1)
 
 
-def _examine_gold(
-    files: list[str], gold: Any, questions: list[str], reading: Reading, plan: TestPlan
-) -> GoldExamination:
-    from voirdire.studies import examine_gold
+def _show(
+    examination: studies.Examination,
+    study: Study,
+    shown: printing.Shown,
+    calibration: Path | None,
+    measuring: dict[str, Any],
+    probes: Sequence[Callable[[], studies.ProbeReport]],
+    *,
+    details: bool,
+) -> None:
+    """Show an examination; fit a calibration to gold labels or the majority, and probe."""
+    from voirdire.records import as_plain
+    from voirdire.studies.gold import majority_labels
 
-    return examine_gold(
-        judges=files,
-        gold=gold,
-        questions=questions or None,
-        clustered=reading.cluster is not None,
-        reading=reading,
-        confidence_level=plan.confidence_level,
-        seed=plan.seed,
-    )
+    content = {} if not shown.as_json else as_plain(examination)
+    if not shown.as_json:
+        shown.show(examination, details=details)
+    if calibration is not None:
+        with printing.progress("calibrating"):
+            labels = study.gold or majority_labels(study.humans)
+            measured = studies.examine_gold(judges=study.judges, gold=labels, **measuring)
+        if not shown.as_json:
+            whose = "majority of the annotators, as if it were right"
+            printing.print_text(f"\nAgainst the {'gold labels' if study.gold else whose}:\n")
+            printing.print_tables(reporting.ResultTables(measured, details=details))
+        _write_calibration(calibration, measured)
+        content["calibration"] = measured.results
+    for run in probes:
+        with printing.progress("probing"):
+            report = run()
+        content["probes"] = [*content.get("probes", ()), report]
+        if not shown.as_json:
+            printing.print_tables("", reporting.ResultTables(report, details=details))
+    if shown.as_json:
+        shown.show(examination, content=content)
+
+
+def _write_calibration(path: Path | None, measured: studies.GoldExamination) -> None:
+    from voirdire.reporting.study_tables import calibration_lines
+
+    if path is not None and all(row.recommended is None for row in measured.results):
+        say(f"calibration: {path} is not written, since no calibrator helps. Use the judge as is.")
+    elif path is not None:
+        measured.calibration().save(path)
+        say("\n".join([f"calibration: {path}", *calibration_lines(measured)]))
+
+
+def _plan_probes(
+    families: list[str],
+    judges: Sequence[JudgeLike],
+    source: str,
+    *,
+    rubric: str,
+    store: str | None,
+) -> list[Callable[[], studies.ProbeReport]]:
+    """Say what the probes of each judge would ask, and return what asks it."""
+    from voirdire.io import read_items
+    from voirdire.judging.outputs import STORE_NAME
+    from voirdire.reporting.progress_text import probing_text
+    from voirdire.rubrics import load_rubric
+
+    if not families:
+        return []
+    asked = load_rubric(rubric)
+    settings = studies.ProbeSettings(only=families, store=store or STORE_NAME)
+    is_pairwise = any(row.kind == "pairwise" for row in asked.questions)
+    reading = settings.reading(judged=settings.judged, pairs=is_pairwise, images=True)
+    rows = read_items(source, reading=reading).items
+    about: dict[str, Any] = {"rubric": asked, "settings": settings}
+    for judge in judges:
+        n_versions, estimates = studies.estimate_probing(rows, judge, **about)
+        n_drawn = min(len(rows), settings.n_items or len(rows))
+        say(f"probes will ask about {probing_text(n_versions, n_drawn, estimates)}")
+    return [partial(studies.probe_judge, rows, judge=judge, **about) for judge in judges]
 
 
 _OF_GOLD = (
-    *("judges", "judge", "rubric", "behavior", "store"),
-    *("gold", "questions", "calibration", "details"),
-    *("report", "language"),
-    *("as_json", "confidence_level", "seed", *(row.name for row in fields(Reading))),
+    *("judges", "judge", "rubric", "behavior", "store", *OF_EXAMINED),
+    *("gold", "questions", "calibration", "details", "confidence_level", "seed"),
+    *(row.name for record in (printing.Shown, Reading) for row in fields(record)),
 )
 """What means something without annotators."""
 
 
 def _check_sources(
-    call: Call,
-    judges: Sequence[str],
-    judge: str | None,
-    *,
-    people: bool,
-    gold: str | None,
-    items: str | None,
+    people: bool, judges: Sequence[str], judge: str | None, *, gold: str | None, items: str | None
 ) -> None:
     """Refuse sources that are missing, and options that mean nothing beside those given."""
-    typed = call.options
     if judge is None:
-        call.refuse(("rubric", "behavior", "store"), why="nobody is asked. Name a `--judge`")
-    if judge is not None and judges:
-        msg = "`--judge` must be left out beside `--judges`: `--only` chooses among those examined."
-        raise UsageError(msg)
-    if judge is not None and items in (None, "-"):
+        asking = ("rubric", "behavior", "store", "probe", *OF_EXAMINED)
+        refuse(asking, why="nobody is asked. Name a `--judge`")
+    else:
+        rule = "`--judge` must be left out beside `--judges`: `--only` chooses among those"
+        require(not judges, f"{rule} examined.")
+        rule = "`--judge` needs a file of prompts with responses as `--items`"
         got = "none" if items is None else "standard input, which cannot be read again"
-        msg = f"`--judge` needs a file of prompts with responses as `--items`, got {got}."
-        raise UsageError(msg)
-    if people:
-        call.refuse(["calibration"], why="it is fitted to `--gold` alone, without `--humans`")
-    if people and not (judges or judge or "judge_columns" in typed):
-        msg = (
-            "`--judges` must be given, or `--judge-column` where one file holds people and judges, "
-            "or `--judge` with `--items`."
-        )
-        raise UsageError(msg)
-    if not people and (gold is None or not (judges or judge)):
-        missing = "`--judges`" if gold else "`--humans`"
-        alternative = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
-        msg = (
-            f"{missing} is missing{alternative}. Test whether judges may replace human annotators."
-        )
-        raise UsageError(msg)
+        require(items not in (None, "-"), f"{rule}, got {got}.")
     if not people:
-        of_gold = (*_OF_GOLD, "items") if judge is not None else _OF_GOLD
-        idle = [name for name in typed if name not in of_gold]
-        call.refuse(idle, why="there are no `--humans`, and gold labels are no annotators")
+        rule = "`--humans` is missing (or `--gold`, to see how often a judge is right)."
+        require(gold is not None, rule)
+        require(judges or judge, "`--judges` is missing.")
+        known = _OF_GOLD if judge is None else (*_OF_GOLD, "items")
+        idle = [name for name in list_typed() if name not in known]
+        refuse(idle, why="there are no `--humans`, and gold labels are no annotators")
     if items is None:
-        call.refuse(["slices"], why="it names a column of `--items`, which is not given")
+        refuse(["slices"], why="it names a column of `--items`, which is not given")
+
+
+def _name_raters(humans: Sequence[str], reading: Reading) -> str:
+    """Say whose labels a file holds, for the caller to name the judges among them."""
+    from voirdire.studies.study import read_side
+
+    rule = "`--judges` must be given, or `--judge-column` where one file holds people and judges"
+    try:
+        raters = read_side("humans", humans, reading).raters
+    except InputError:
+        return f"{rule}, or `--judge` with `--items`."
+    listed = ", ".join(repr(shorten(name)) for name in raters[:10])
+    way_out = f"--judge-column {shlex.quote(raters[-1])}" if len(raters) > 1 else "--judges FILE"
+    return f"{rule}. {humans[0]} holds labels by {listed}: write {way_out}."
 
 
 def _read_first(
-    humans: list[str], gold: str | None, reading: Reading, questions: Sequence[str]
+    humans: list[str],
+    gold: str | None,
+    rubric: str,
+    reading: Reading,
+    alignments: Sequence[AlignmentName],
+    questions: Sequence[str],
 ) -> tuple[Any, Any, Reading]:
-    """Read what people say; a declared format is that of their files, and not of verdicts."""
-    from voirdire.studies.study import read_side
+    """Read what people say: a wrong file of labels is seen before a judge is paid.
 
+    The kind is that of the questions that are judged, where they are of one. A declared format is
+    that of these files, and not of verdicts.
+    """
+    from voirdire.rubrics import load_rubric
+    from voirdire.studies.study import check_kinds, read_side
+
+    rows = load_rubric(rubric).questions
+    kinds = {row.kind for row in rows if row.id in questions or not questions}
+    if len(kinds) == 1 and not reading.kind:
+        reading = replace(reading, kind=kinds.pop())
     people: Any = humans
-    with progress("reading"):
-        if humans:
-            people = read_side("humans", humans, reading, questions)
-            reading = replace(reading, kind=people.kind)
+    truth = None
+    with printing.progress("reading"):
         as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
         if humans:
-            as_gold = replace(as_gold, cluster=None)
-        truth = None if gold is None else read_side("gold", gold, as_gold, questions)
+            people = read_side("humans", humans, reading, questions)
+            check_kinds([people.kind], alignments)
+            reading = replace(reading, kind=people.kind)
+            as_gold = replace(as_gold, kind=people.kind, cluster=None)
+        if gold is not None:
+            truth = read_side("gold", gold, as_gold, questions)
     return people, truth, replace(reading, format=None)
 
 
-def _declare_kind_of_rubric(rubric: str, reading: Reading, questions: Sequence[str]) -> Reading:
-    """Take the kind of the questions that are judged, where they are of one."""
-    from voirdire.rubrics import load_rubric
-
-    rubric_questions = load_rubric(rubric).questions
-    kinds = {row.kind for row in rubric_questions if row.id in questions or not questions}
-    return replace(reading, kind=kinds.pop()) if len(kinds) == 1 and not reading.kind else reading
-
-
-@contextmanager
-def _open_verdicts(
-    judges: list[str],
-    judge: str | None,
+def _judge_now(
+    judge: str,
+    made: Sequence[JudgeLike],
     run: JudgingSettings,
-    *,
-    source: str,
+    items: str,
+    folder: str,
     rubric: str,
-) -> Iterator[list[str]]:
-    """Give the files of verdicts; where a judge is named, those that it gives now."""
-    if judge is None:
-        yield judges
-        return
-    from voirdire.cli.judge import run_judges, say_if_all_failed, say_problems
-    from voirdire.cli.model_judges import are_several, make_judges
-    from voirdire.judging import ModelSettings
+) -> list[str]:
+    """Give the files of verdicts of a judge that is asked now."""
+    from voirdire.cli.judge import run_judges, say_problems
     from voirdire.judging.outputs import STORE_NAME
 
-    made = make_judges(judge, ModelSettings())
-    several = are_several(judge, made)
     run = replace(run, store=run.store or STORE_NAME)
-    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
-        judged = run_judges(
-            source,
-            folder if several else str(Path(folder) / "verdicts.parquet"),
-            run,
-            judges=made,
-            are_several=several,
-            rubric=rubric,
-        )
-        say_problems(judged)
-        if say_if_all_failed(judged) or not judged:
-            raise SystemExit(1)
-        for note in dict.fromkeys(note for row in judged for note in row.notes):
-            say(f"note: {note}")
-        yield [row.output for row in judged]
+    target = folder if are_several(judge, made) else str(Path(folder) / "verdicts.parquet")
+    judged = run_judges(items, target, run, judge=judge, judges=made, rubric=rubric)
+    if say_problems(judged) or not judged:
+        raise SystemExit(1)
+    printing.say_notes(dict.fromkeys(note for row in judged for note in row.notes))
+    return [row.output for row in judged]

@@ -3,72 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
+from voirdire import rewards, studies
 from voirdire._messages import shorten
-from voirdire.cli.judging_progress import watch_judging, watch_steps
-from voirdire.cli.model_judges import Only, choose_name
-from voirdire.cli.options import (
-    AsJson,
-    Base,
-    Confidence,
-    File,
-    Orders,
-    RewardFile,
-    RewardJudge,
-    run_options,
-)
-from voirdire.cli.printing import (
-    keep_when_stopped,
-    listen_for_interrupts,
-    print_tables,
-    print_text,
-    say_warnings,
-)
-from voirdire.cli.shell import Call, UsageError
+from voirdire.cli import options as typed
+from voirdire.cli.calls import refuse, require
+from voirdire.cli.models import choose_name
+from voirdire.cli.printing import Shown, start_reading
+from voirdire.cli.progress import running
 from voirdire.cli.study_files import check_streams
-from voirdire.cli.written_files import Page, check_written
 from voirdire.errors import NoDataError, UncertifiedWarning
-from voirdire.studies.reward.settings import RewardExaminationSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from voirdire.judging import JudgingProgress
 
-    from voirdire.rewards.model import RewardModel
-    from voirdire.studies.reward.result import RewardExamination
 
-    ExaminationOptions: TypeAlias = RewardExaminationSettings
-else:
-    ExaminationOptions = run_options(
-        RewardExaminationSettings,
-        base=Base,
-        orders=Orders,
-        confidence_level=Confidence,
-    )
+@typed.group_of()
+class RewardOptions(studies.RewardExaminationSettings):
+    """How a reward is examined."""
 
-__all__ = ["examine_reward_command"]
+
+_OF_COMPARISONS = ("verdicts", "orders", "from_classes", "base", "columns", "format")
 
 
 def examine_reward_command(
-    comparisons: Annotated[str | None, Parameter(metavar="[COMPARISONS]")] = None,
+    comparisons: typed.Comparisons = None,
     /,
     *,
-    call: Call,
-    reward: RewardFile,
-    verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
-    only: Only = None,
-    judge: RewardJudge = None,
-    bench: File = None,
-    bench_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
-    settings: ExaminationOptions = RewardExaminationSettings(),
-    page: Page = Page(),
+    reward: typed.RewardFile,
+    verdicts: typed.Sources = [],
+    only: typed.Only = None,
+    judge: typed.RewardJudge = None,
+    bench: typed.Source = None,
+    bench_verdicts: typed.Sources = [],
+    settings: RewardOptions = RewardOptions(),
+    shown: Shown = Shown(),
     details: bool = False,
-    as_json: AsJson = False,
 ) -> None:
     """Examine a reward: error rates, what drives it, refusals, nonsense, and a benchmark.
 
@@ -86,107 +58,61 @@ def examine_reward_command(
     details
         Show every feature.
     """
-    _check_sources(call, COMPARISONS=comparisons, bench=bench)
-    check_written(report=page.report)
-    listen_for_interrupts()
+    rule = "give COMPARISONS or `--bench`: there is nothing to examine it on."
+    require(comparisons is not None or bench is not None, rule)
+    check_streams(comparisons, bench)
+    if comparisons is None:
+        refuse(_OF_COMPARISONS, why="COMPARISONS is not given")
+    if bench is None:
+        refuse(["bench_verdicts"], why="`--bench` is not given")
+    shown.check()
     if only is not None or bench is None:
         judge = choose_name(judge, only, verdicts=verdicts)
-    asked: dict[str, Any] = {
-        "verdicts": verdicts or None,
-        "judge": judge,
-        "bench": bench,
-        "bench_verdicts": bench_verdicts or None,
-    }
-    settings = replace(settings, from_classes=bool(settings.from_classes))
-    examination = _examine(reward, comparisons, settings, asked=asked)
-    page.write(examination)
-    if as_json:
-        from voirdire.reporting.reward_json import reward_examination_to_json
-
-        print_text(reward_examination_to_json(examination) + "\n")
-        return
-    from voirdire.reporting.reward_tables import RewardExaminationTables
-
-    print_tables(RewardExaminationTables(examination, details=details))
-
-
-_OPTIONS_OF = {
-    "COMPARISONS": ("verdicts", "orders", "from_classes", "base", "columns", "format"),
-    "bench": ("bench_verdicts",),
-}
-"""What says something of one source only."""
-
-
-def _check_sources(call: Call, **sources: str | None) -> None:
-    """Refuse no source, standard input twice, and options about a source that is not given."""
-    if all(source is None for source in sources.values()):
-        msg = "give COMPARISONS or `--bench`: there is nothing to examine it on."
-        raise UsageError(msg)
-    check_streams(*sources.values())
-    for name, source in sources.items():
-        if source is None:
-            shown = name if name.isupper() else f"`--{name}`"
-            call.refuse(_OPTIONS_OF[name], why=f"{shown} is not given")
-
-
-def _examine(
-    reward: Path,
-    comparisons: str | None,
-    settings: RewardExaminationSettings,
-    *,
-    asked: dict[str, Any],
-) -> RewardExamination:
-    from voirdire.judging.outputs import STORE_NAME
-    from voirdire.rewards.reward_file import load_reward
-    from voirdire.studies.reward.examine import examine_reward
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
-        model = load_reward(reward)
-    asks_a_model = _asks_a_model(model, comparisons, asked)
-    stopping: AbstractContextManager[None] = nullcontext()
-    if asks_a_model:
-        store = settings.store or str(reward.resolve().parent / STORE_NAME)
-        settings = replace(settings, store=store)
-        is_streamed = "-" in (comparisons, asked["bench"])
-        stopping = keep_when_stopped("-" if is_streamed else "", store=store)
-    with stopping, say_warnings(), _watch(asks_a_model=asks_a_model) as watching:
-        examination = examine_reward(model, comparisons, settings=settings, **watching, **asked)
-    if comparisons is not None and not examination.n_comparisons:
-        _refuse_nothing(examination, source="<stdin>" if comparisons == "-" else comparisons)
-    return examination
-
-
-def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
-    """Tell whether calls of a language model are to be paid for."""
+    start_reading()
     from voirdire.judging.judges_file import is_judges_file
+    from voirdire.judging.outputs import STORE_NAME
     from voirdire.models import is_model_name
+    from voirdire.reporting import to_json
+    from voirdire.reporting.progress_text import judging_text
     from voirdire.rewards.reward_judge import choose_judge
 
-    verdicts = {"verdicts": comparisons, "bench_verdicts": asked["bench"]}
-    if all(source is None or asked[name] for name, source in verdicts.items()):
-        return False
-    judge = choose_judge(model.judge, asked["judge"])
-    return not isinstance(judge, str) or is_model_name(judge) or is_judges_file(judge)
+    settings = replace(settings, from_classes=bool(settings.from_classes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
+        model = rewards.load_reward(reward)
+    is_paid = False  # for calls of a language model
+    if not ((comparisons is None or verdicts) and (bench is None or bench_verdicts)):
+        asked = choose_judge(model.judge, judge)
+        is_paid = not isinstance(asked, str) or is_model_name(asked) or is_judges_file(asked)
+    if is_paid:
+        settings = replace(settings, store=settings.store or reward.resolve().parent / STORE_NAME)
+    source = "-" if "-" in (comparisons, bench) else ""
+    with running(source, store=settings.store or None, keeps=is_paid) as lines:
 
+        def tell(state: JudgingProgress) -> None:
+            text = judging_text(state, seconds=lines.seconds)
+            lines.tell("judging", state.n_items + state.n_dropped, text=text)
+            lines.note(state.calls)
 
-@contextmanager
-def _watch(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
-    """Show calls where some are made, else the steps of the examination."""
-    if asks_a_model:
-        with watch_judging("-") as judging:
-            yield {"judging": judging}
-    else:
-        with watch_steps("examining") as tell:
-            yield {"progress": tell}
-
-
-def _refuse_nothing(examination: RewardExamination, *, source: str) -> None:
-    """Say that no comparison could be ranked, and what stood in the way first."""
-    why = "".join(
-        f" The first of {len(examination.dropped):,} set aside, {row.place()}"
-        f"{'' if row.item is None else f', {shorten(row.item)!r}'}: {row.reason}."
-        for row in examination.dropped[:1]
-    )
-    msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
-    raise NoDataError(msg)
+        examination = studies.examine_reward(
+            model,
+            comparisons,
+            verdicts=verdicts or None,
+            judge=judge,
+            bench=bench,
+            bench_verdicts=bench_verdicts or None,
+            settings=settings,
+            progress=lambda done, total: lines.tell("examining", done, total),
+            judging=tell if is_paid else None,
+        )
+    if comparisons is not None and not examination.n_comparisons:
+        why = "".join(
+            f" The first of {len(examination.dropped):,} set aside, {row.place()}"
+            f"{'' if row.item is None else f', {shorten(row.item)!r}'}: {row.reason}."
+            for row in examination.dropped[:1]
+        )
+        source = "<stdin>" if comparisons == "-" else comparisons
+        msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
+        raise NoDataError(msg)
+    content: Any = to_json(examination) if shown.as_json else None
+    shown.show(examination, content=content, details=details)

@@ -4,69 +4,52 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
+from voirdire import reporting
+from voirdire._messages import shorten
 from voirdire._types import AlignmentName
-from voirdire.cli.option_groups import Numbers, option_group
-from voirdire.cli.options import AsJson, Files
-from voirdire.cli.printing import print_tables, print_text, progress
-from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import ReadingOptions, check_streams, declare_kind, read_files
-from voirdire.cli.written_files import Page, check_written, write_picture
+from voirdire.cli import options as typed
+from voirdire.cli.calls import list_typed, refuse, require, say
+from voirdire.cli.printing import Shown, progress, start_reading
+from voirdire.cli.study_files import ReadingOptions, check_streams, read_files
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
 _OF_PLAN = ("epsilon", "epsilon_mode", "false_discovery_rate", "min_items", "seed")
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from voirdire.stats.power_analysis import PowerResult
-
-    PlanOptions: TypeAlias = TestPlan
-else:
-    PlanOptions = option_group(
-        TestPlan,
-        panel=Group("The test", sort_key=3),
-        only=_OF_PLAN,
-        epsilon=Annotated[
-            Numbers,
-            Parameter(
-                help="Cost-benefit margin in [0, 1); repeatable. Default .1, .15 and .2.",
-                show_default=False,
-            ),
-        ],
-        seed=Annotated[int, Parameter(help="Of the simulation.")],
-    )
-
-__all__ = ["power_command"]
-
 _OF_PILOT = ("only", "question", "alignment", *(row.name for row in fields(Reading)))
+_EPSILON = "Cost-benefit margin in [0, 1); repeatable. Default .1, .15 and .2."
+
+
+@typed.group_of("The test", 3, only=_OF_PLAN)
+class PowerOptions(TestPlan):
+    """The plan of the test, as far as it matters here."""
+
+    epsilon: Annotated[typed.Numbers, Parameter(help=_EPSILON, show_default=False)]
+    seed: Annotated[int, Parameter(help="Of the simulation.")]
 
 
 def power_command(
     *,
-    call: Call,
     human_noise: float | None = None,
     judge_noise: float | None = None,
     n_categories: int | None = None,
     prevalences: Annotated[list[float], Parameter(name="--prevalence", metavar="SHARE")] = [],
-    humans: Files = [],
-    judges: Files = [],
+    humans: typed.Sources = [],
+    judges: typed.Sources = [],
     only: str | None = None,
     question: str | None = None,
-    alignment: AlignmentName = "accuracy",
-    n_items: Annotated[list[str], Parameter(metavar="SIZES")] = [],
+    alignment: AlignmentName | None = None,
+    n_items: typed.Sizes = [],
     n_annotators: Annotated[list[int], Parameter(metavar="NUMBER")] = [],
     wanted_power: Annotated[float, Parameter(name="--power")] = 0.8,
     n_simulations: int = 1_000,
-    reading: ReadingOptions = Reading(),
-    plan: PlanOptions = TestPlan(),
+    reading: ReadingOptions = ReadingOptions(),
+    plan: PowerOptions = PowerOptions(),
     plot: Path | None = None,
-    page: Page = Page(),
-    as_json: AsJson = False,
+    shown: Shown = Shown(),
 ) -> None:
     """Plan a study: how many items and annotators until a judge probably passes.
 
@@ -80,7 +63,7 @@ def power_command(
     n_categories
         Number of labels. Default 2.
     prevalences
-        Share of a label; repeatable, once for each label. Default: drawn anew for every study.
+        Share of a label; repeatable, once for each label. Default: all equal.
     humans
         Annotations of a pilot study, as `voirdire examine` reads them.
     judges
@@ -90,7 +73,7 @@ def power_command(
     question
         Which question of the pilot, where there are several.
     alignment
-        How close two labels of the pilot are.
+        How close two labels of the pilot are; by default neg_rmse for a scale, else accuracy.
     n_items
         Numbers of items to look at, as 30,50,100; repeatable. Default: from 30 to 400.
     n_annotators
@@ -102,13 +85,11 @@ def power_command(
     plot
         Draw the power curves into this file (.svg, .png, .pdf).
     """
-    check_written(plot=plot, report=page.report)
-    asked: dict[str, Any] = {
-        **{name: getattr(plan, name) for name in _OF_PLAN if name in call.options},
-        "wanted_power": wanted_power,
-        "n_simulations": n_simulations,
-    }
-    asked |= {"n_items": sizes} if (sizes := _read_sizes(n_items)) else {}
+    shown.check(plot=plot)
+    check_streams(*humans, *judges)
+    asked: dict[str, Any] = {name: getattr(plan, name) for name in _OF_PLAN if name in list_typed()}
+    asked |= {"wanted_power": wanted_power, "n_simulations": n_simulations}
+    asked |= {"n_items": [size for sizes in n_items for size in sizes]} if n_items else {}
     asked |= {"n_annotators": n_annotators} if n_annotators else {}
     assumed: dict[str, Any] = {
         "human_noise": human_noise,
@@ -116,78 +97,48 @@ def power_command(
         "n_categories": n_categories,
         "prevalences": prevalences or None,
     }
-    _check_sources(call, humans, judges, assumed)
-    if not humans:
+    judges = judges or (humans if reading.judge_columns else [])
+    if not (humans or judges):
+        refuse(_OF_PILOT, why="there is no pilot. Give `--humans` and `--judges` too")
+        rule = "give `--human-noise` and `--judge-noise`, or a pilot: `--humans`, `--judges`."
+        require(human_noise is not None and judge_noise is not None, rule)
+        is_fitting = not prevalences or n_categories in (None, len(prevalences))
+        rule = f"`--prevalence` must be given once for each of {n_categories} labels"
+        require(is_fitting, f"{rule}, got {len(prevalences)}.")
         from voirdire.stats.power_analysis import power
 
         with progress("simulating"):
             result = power(**{name: x for name, x in assumed.items() if x is not None}, **asked)
     else:
-        asked |= {"judge": only, "question": question, "alignment": alignment}
-        result = _simulate_pilot(humans, judges, declare_kind(reading, [alignment]), asked)
-    if plot is not None:
-        write_picture(plot, result)
-    page.write(result)
-    if as_json:
-        from voirdire.reporting import power_to_json
-
-        print_text(power_to_json(result) + "\n")
-        return
-    from voirdire.reporting.result_tables import ResultTables
-
-    print_tables(ResultTables(result))
-
-
-def _check_sources(
-    call: Call, humans: list[str], judges: list[str], assumed: dict[str, Any]
-) -> None:
-    """Refuse half a pilot, assumptions beside one, and options of a pilot without one."""
-    check_streams(*humans, *judges)
-    shares, number = assumed["prevalences"], assumed["n_categories"]
-    if not (humans or judges):
-        call.refuse(_OF_PILOT, why="there is no pilot. Give `--humans` and `--judges` too")
-        if assumed["human_noise"] is None or assumed["judge_noise"] is None:
-            msg = "give `--human-noise` and `--judge-noise`, or a pilot: `--humans`, `--judges`."
-        elif shares is not None and number is not None and len(shares) != number:
-            msg = (
-                f"`--prevalence` must be given once for each of {number} labels, got {len(shares)}."
-            )
-        else:
-            return
-    elif not humans or not judges:
-        msg = "a pilot needs both `--humans` and `--judges`."
-    elif any(value is not None for value in assumed.values()):
-        msg = "noise, categories and prevalences come from the pilot: leave their options out."
-    else:
-        return
-    raise UsageError(msg)
-
-
-def _simulate_pilot(
-    humans: list[str], judges: list[str], reading: Reading, asked: dict[str, Any]
-) -> PowerResult:
-    with progress("reading"):
+        require(humans and judges, "a pilot needs both `--humans` and `--judges`.")
+        refuse(assumed, why="noise, categories and prevalences come from the pilot")
+        start_reading()
         from voirdire.studies.pilot import power_from_pilot
 
-        only, questions = (
-            [] if asked[name] is None else [asked[name]] for name in ("judge", "question")
-        )
-        study = read_files(humans, judges, reading=reading, questions=questions, only=only)
-    say(study.understood())
-    with progress("simulating"):
-        return power_from_pilot(
-            study.humans,
-            study.judges,
-            labels=reading.labels,
-            clustered=reading.cluster is not None,
-            **asked,
-        )
-
-
-def _read_sizes(words: Sequence[str]) -> list[int]:
-    """Read sizes of study: `50`, or `30,50,100`."""
-    try:
-        return [int(number) for word in words for number in word.split(",")]
-    except ValueError:
-        msg = f"`--items` must be numbers, as 30,50,100, got {' '.join(words)!r}."
-        raise UsageError(msg) from None
+        alignments = [] if alignment is None else [alignment]
+        with progress("reading"):
+            study = read_files(
+                humans,
+                judges,
+                reading=reading,
+                alignments=alignments,
+                questions=[question] if question else [],
+                only=[only] if only else [],
+            )
+        say(study.understood())
+        names = ", ".join(repr(shorten(name)) for name in study.judges.raters)
+        rule = f"`--only` must name one of {names}: a pilot is of one judge."
+        require(only or len(study.judges.raters) == 1, rule)
+        with progress("simulating"):
+            result = power_from_pilot(
+                study.humans,
+                study.judges,
+                judge=only,
+                question=question,
+                alignment=alignment,
+                labels=reading.labels,
+                clustered=reading.cluster is not None,
+                **asked,
+            )
+    content = reporting.to_json(result) if shown.as_json else None
+    shown.show(result, content=content, plot=plot)

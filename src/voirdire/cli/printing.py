@@ -1,4 +1,4 @@
-"""Results on standard output, everything else on standard error."""
+"""Results on standard output, in files and on pages; everything else on standard error."""
 
 from __future__ import annotations
 
@@ -9,38 +9,27 @@ import signal
 import sys
 import threading
 import warnings
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
+from cyclopts import Parameter
+
+from voirdire import reporting
 from voirdire._messages import shorten
-from voirdire.cli.shell import rewrite_as_options, say
-from voirdire.errors import (
-    DegenerateDataWarning,
-    DoubtfulLabelsWarning,
-    DroppedRowsWarning,
-)
+from voirdire.cli.calls import check_sources, require, rewrite_as_options, say
+from voirdire.cli.options import AsJson, ReportLanguage
+from voirdire.cli.written_files import check_written, write_bytes, write_text
+from voirdire.errors import DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from rich.console import RenderableType
 
     from voirdire.records import Dropped
-
-__all__ = [
-    "keep_when_stopped",
-    "listen_for_interrupts",
-    "print_json",
-    "print_result",
-    "print_tables",
-    "print_text",
-    "progress",
-    "say_drops",
-    "say_notes",
-    "say_warnings",
-]
 
 _MOST_SHOWN = 5
 
@@ -48,25 +37,88 @@ _MOST_SHOWN = 5
 # Results --------------------------------------------------------------------------------------
 
 
-def print_result(
-    content: Any, *shown: RenderableType, as_json: bool, is_streamed: bool = False
-) -> None:
-    """Print a result as JSON, or as tables; beside rows on standard output, on standard error."""
-    if as_json:
-        print_json(content)
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """How a result is shown: on the terminal or as JSON, and as a page.
+
+    Parameters
+    ----------
+    report
+        Write everything to this HTML file, to be read without a statistician.
+    """
+
+    report: Path | None = None
+    language: ReportLanguage = "en"
+    as_json: AsJson = False
+
+    def check(self, **others: Path | None) -> None:
+        """Refuse to write over a file of another kind, and two results to one file."""
+        check_written(others | {"report": self.report})
+
+    def show(
+        self,
+        result: Any,
+        *tables: RenderableType,
+        content: Any = None,
+        details: bool = False,
+        plot: Path | None = None,
+        **about: Any,
+    ) -> None:
+        """Draw a result, write its page and print it; `content` is its JSON, where it has another.
+
+        What is printed are its `tables`, or what its page says.
+        """
+        if plot is not None:
+            from voirdire.reporting.pictures import draw_picture
+
+            form: Any = plot.suffix.lower().removeprefix(".")
+            write_bytes(plot, draw_picture(result, file_format=form))
+        if self.report is not None:
+            is_examination = type(result).__name__ == "Examination"
+            make: Any = reporting.html_report if is_examination else reporting.html_page
+            with progress("writing the report"):
+                write_text(self.report, make(result, language=self.language, **about))
+            say(f"report: {self.report}")
+        if not self.as_json and not tables:
+            tables = (reporting.ResultTables(result, details=details),)
+        print_result(result if content is None else content, *tables, as_json=self.as_json)
+
+
+def check_streamed(output: object, *, as_json: bool) -> None:
+    """Refuse rows and JSON on standard output at once."""
+    rule = "`--json` must not be given with `-o -`: both print to standard output."
+    require(str(output) != "-" or not as_json, rule)
+
+
+def print_result(content: Any, *tables: RenderableType, as_json: bool) -> None:
+    """Print a result as JSON, or as tables: beside rows on standard output, on standard error."""
+    if not as_json:
+        is_streamed = getattr(content, "output", None) == "-"
+        print_tables(*tables, stream=sys.stderr if is_streamed else None)
+    elif isinstance(content, str):
+        print_text(content + "\n")
     else:
-        print_tables(*shown, stream=sys.stderr if is_streamed else None)
+        print_json(content.as_dict() if hasattr(content, "as_dict") else content)
 
 
-def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
+def print_summary(summary: Any, *, as_json: bool, what: str = "row", **about: Any) -> None:
+    """Print what a run over a file gave; say before which rows were set aside."""
+    n, output = summary.n_dropped, summary.dropped_output
+    say_drops(summary.dropped, what=what, n_dropped=n, output=output)
+    tables = reporting.ResultTables(reporting.rows(summary, **about))
+    print_result(summary, tables, as_json=as_json)
+
+
+def print_tables(*tables: RenderableType, stream: TextIO | None = None) -> None:
     """Print tables, 120 wide where nothing says how wide; a line of text is never broken."""
     from rich.console import Console
 
     stream = stream or sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else 120
     console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-    for part in shown:
-        console.print(part, soft_wrap=isinstance(part, str))
+    for part in tables:
+        console.print(part, soft_wrap=isinstance(part, str), crop=False)
 
 
 def print_json(result: Any) -> None:
@@ -97,8 +149,7 @@ def say_warnings() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        say(f"note: {shorten(text, width=600)}")
+    say_notes(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def say_notes(notes: Iterable[str], dropped: Sequence[str] = ()) -> None:
@@ -113,7 +164,7 @@ def say_notes(notes: Iterable[str], dropped: Sequence[str] = ()) -> None:
 
 def say_drops(dropped: Sequence[Dropped], **about: Any) -> None:
     """Say how many rows were set aside, and why the first of them were."""
-    from voirdire.reporting.judging_tables import drop_lines
+    from voirdire.reporting.progress_text import drop_lines
 
     for line in drop_lines(dropped, **about):
         say(line)
@@ -122,25 +173,26 @@ def say_drops(dropped: Sequence[Dropped], **about: Any) -> None:
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
     """Show that work goes on, on a terminal; warnings are part of the result and not repeated."""
-    with warnings.catch_warnings(), _make_spinner(doing):
+    spinner: Any = nullcontext()
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        spinner = Console(stderr=True).status(f"{doing} …")
+    with warnings.catch_warnings(), spinner:
         for told in (DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning):
             warnings.simplefilter("ignore", told)
         yield
 
 
-def _make_spinner(doing: str) -> AbstractContextManager[object]:
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(f"{doing} …")
-
-
 # Interruptions --------------------------------------------------------------------------------
 
 
-def listen_for_interrupts() -> None:
-    """Let Ctrl-C end a read that waits: polars installs a handler under which it would go on."""
+def start_reading() -> None:
+    """Let Ctrl-C end a read that waits: polars installs a handler under which it would go on.
+
+    A file that does not exist is refused before.
+    """
+    check_sources()
     import polars as pl  # noqa: F401  # so that its handler is there before ours
 
     if threading.current_thread() is threading.main_thread():
@@ -149,45 +201,28 @@ def listen_for_interrupts() -> None:
 
 @contextmanager
 def keep_when_stopped(
-    source: str,
-    *,
-    store: str | Path | Literal[False] | None = None,
-    keeps: bool = True,
+    source: str, *, store: str | Path | Literal[False] | None = None, keeps: bool = True
 ) -> Iterator[None]:
     """Let SIGTERM keep what is paid for, as Ctrl-C does, and say then where it is kept.
 
-    A judge in this process keeps nothing. A read of standard input that waits can be left.
+    A judge in this process keeps nothing. A read of standard input that waits can be left: it goes
+    through an object that nothing closes, since items are read in a thread under which Python would
+    close `sys.stdin`, and abort where it waits.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     if source == "-":
-        _read_input_apart()
+        with suppress(OSError, ValueError):  # it is no file
+            file = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)
+            sys.stdin = cast("TextIO", SimpleNamespace(buffer=file))
     try:
         yield
     except KeyboardInterrupt:
         if keeps:
-            say(f"{_describe_kept_replies(store)}; the same command goes on from there.")
+            from voirdire.store.reply_store import read_address, show_address
+
+            is_address = "://" in str(store)
+            shown = show_address(read_address(str(store))) if is_address else store  # no password
+            kept = f"every reply is kept in {shown or 'the store'}"
+            say(f"{kept}; the same command goes on from there.")
         raise
-
-
-def _describe_kept_replies(store: str | Path | Literal[False] | None) -> str:
-    if not store:
-        return "every reply is kept in the store"
-    from voirdire.store.reply_store import read_address, show_address
-
-    shown = (
-        show_address(read_address(store)) if "://" in str(store) else store
-    )  # without a password
-    return f"every reply is kept in {shown}"
-
-
-def _read_input_apart() -> None:
-    """Read standard input through an object that nothing closes when the program ends.
-
-    Items are read in a thread. Python would close `sys.stdin` under it, and abort where it waits.
-    """
-    try:
-        number = sys.stdin.fileno()
-    except (OSError, ValueError):  # it is no file
-        return
-    sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))

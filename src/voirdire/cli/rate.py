@@ -6,33 +6,29 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from voirdire.cli.options import AsJson, File, Files, Questions
-from voirdire.cli.printing import print_result, progress
-from voirdire.cli.shell import UsageError, say
+from voirdire.cli import options as typed
+from voirdire.cli.calls import require, say
+from voirdire.cli.printing import Shown, progress, start_reading
 from voirdire.cli.study_files import ReadingOptions, read_files, read_items
-from voirdire.cli.written_files import Page, check_written
-from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
-
-__all__ = ["rate_command"]
 
 
 def rate_command(
     *,
-    judges: Files,
-    humans: Files,
-    items: File = None,
-    questions: Questions = [],
+    judges: typed.Sources,
+    humans: typed.Sources,
+    items: typed.Source = None,
+    questions: typed.Questions = [],
     only: list[str] = [],
     label: str | None = None,
     by: Annotated[str | None, Parameter(metavar="COLUMN")] = None,
+    chain: bool = False,
     labelled: LabelledItems = "random",
     method: RateMethod = "auto",
     probabilities: bool = False,
     confidence_level: float = 0.95,
-    reading: ReadingOptions = Reading(),
-    page: Page = Page(),
-    as_json: AsJson = False,
+    reading: ReadingOptions = ReadingOptions(),
+    shown: Shown = Shown(),
 ) -> None:
     """Estimate how often something holds, from many verdicts and few labels of people.
 
@@ -53,6 +49,8 @@ def rate_command(
     by
         A column of --items that splits the items, such as the model that wrote them; two groups are
         compared.
+    chain
+        Multiply the rates of the questions, which are steps in a row, in the order of --questions.
     labelled
         How the labelled items were drawn: at random from all, so many of each verdict, or so many
         that hold and so many that do not.
@@ -64,10 +62,10 @@ def rate_command(
     confidence_level
         Of the intervals, in (0, 1).
     """
-    check_written(report=page.report)
-    if by is not None and items is None:
-        msg = "`--by` must name a column of `--items`, which is not given."
-        raise UsageError(msg)
+    shown.check()
+    rule = "`--by` must name a column of `--items`, which is not given."
+    require(by is None or items is not None, rule)
+    start_reading()
     with progress("reading"):
         study = read_files(humans, judges, reading=reading, questions=questions, only=only)
         metadata = read_items(items, reading, [by] if by else [], streams="-" in [*humans, *judges])
@@ -84,12 +82,9 @@ def rate_command(
             probabilities=probabilities,
             by=by,
             metadata=metadata,
+            chain=chain,
             clustered=reading.cluster is not None,
             confidence_level=confidence_level,
         )
     say(rates.understood)
-    page.write(rates)
-    from voirdire.reporting.result_tables import ResultTables
-
-    content = {"rates": rates.results, "dropped": rates.dropped}
-    print_result(content, ResultTables(rates), as_json=as_json)
+    shown.show(rates)

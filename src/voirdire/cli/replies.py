@@ -7,22 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from voirdire.cli.options import (
-    AsJson,
-    Columns,
-    File,
-    Format,
-    JudgedPart,
-    RubricName,
-)
-from voirdire.cli.printing import listen_for_interrupts, print_result, progress
+from voirdire.cli import options as typed
+from voirdire.cli.printing import print_result, progress, start_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from voirdire.io import ItemBatch
-
-__all__ = ["replies_command"]
 
 
 def replies_command(
@@ -30,14 +21,14 @@ def replies_command(
     item: Annotated[str | None, Parameter(metavar="ITEM")] = None,
     /,
     *,
-    items: File = None,
-    rubric: RubricName = "safety",
+    items: typed.Source = None,
+    rubric: typed.RubricName = "safety",
     failed: bool = False,
     limit: Annotated[int, Parameter(validator=Number(gte=1))] = 50,
-    judged: JudgedPart = "final_answer",
-    columns: Columns = None,
-    format: Format = None,
-    as_json: AsJson = False,
+    judged: typed.JudgedPart = "final_answer",
+    columns: typed.Columns = None,
+    format: typed.Format = None,
+    as_json: typed.AsJson = False,
 ) -> None:
     """Show what language models replied, and why calls failed.
 
@@ -57,10 +48,10 @@ def replies_command(
     columns
         Your name for a column of --items, as OURS=YOURS; repeatable.
     """
-    listen_for_interrupts()
+    start_reading()
     from voirdire.io import stream_items
     from voirdire.judging import list_replies
-    from voirdire.reporting.reply_tables import reply_lines
+    from voirdire.reporting import ResultTables
     from voirdire.rubrics import load_rubric
 
     loaded_rubric = load_rubric(rubric)
@@ -83,4 +74,4 @@ def replies_command(
             failed=failed,
             limit=limit,
         )
-    print_result(listing, *reply_lines(listing), as_json=as_json)
+    print_result(listing, ResultTables(listing), as_json=as_json)

@@ -9,27 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._types import RubricKind
-from voirdire.cli.option_groups import read_utf8
-from voirdire.cli.options import AsJson
+from voirdire.cli.calls import require
+from voirdire.cli.options import AsJson, NewFile
 from voirdire.cli.printing import print_json, print_result, print_text
-from voirdire.cli.shell import UsageError
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
 
 if TYPE_CHECKING:
+    from voirdire.reporting import ResultTables
     from voirdire.rubrics import Rubric
-
-__all__ = ["check_command", "list_command", "new_command", "show_command"]
 
 
 def list_command(*, as_json: AsJson = False) -> None:
     """List the rubrics that come with voirdire."""
-    from voirdire.reporting.rubric_tables import RubricList, rubric_summary
     from voirdire.rubrics import built_in_rubrics, load_rubric
 
-    rubrics = [load_rubric(name) for name in built_in_rubrics()]
-    content = {"rubrics": [rubric_summary(rubric) for rubric in rubrics]}
-    print_result(content, RubricList(rubrics), as_json=as_json)
+    rubrics = {name: load_rubric(name) for name in built_in_rubrics()}
+    content = {"rubrics": [_sum_up(rubric) for rubric in rubrics.values()]}
+    print_result(content, _lay_out(rubrics), as_json=as_json)
+
+
+def _lay_out(rubrics: dict[str, Rubric]) -> ResultTables:
+    from voirdire.reporting import ResultTables
+    from voirdire.reporting.pages.verdicts import rubrics_view
+
+    return ResultTables(rubrics_view(rubrics))
 
 
 def show_command(
@@ -68,19 +72,18 @@ def check_command(
     files
         YAML files; - reads standard input.
     """
-    from voirdire.reporting.rubric_tables import check_lines
-
-    checked = [_check_file(file) for file in files]
-    lines = [line for row in checked for line in check_lines(row)]
-    print_result({"files": checked}, *lines, as_json=as_json)
-    if not all(row["valid"] for row in checked):
+    checked = {file: _check_file(file) for file in files}
+    rubrics = {row["file"]: rubric for row, rubric in checked.values() if rubric is not None}
+    contents = [row for row, _ in checked.values()]
+    problems = [problem["text"] for row in contents for problem in row["problems"]]
+    shown = (*problems, *((_lay_out(rubrics),) if rubrics else ()))
+    print_result({"files": contents}, *shown, as_json=as_json)
+    if problems:
         raise SystemExit(1)
 
 
 def new_command(
-    file: Annotated[
-        str, Parameter(metavar="FILE", converter=lambda _kind, tokens: read_utf8(tokens))
-    ],
+    file: NewFile,
     /,
     *,
     kind: RubricKind | None = None,
@@ -97,41 +100,35 @@ def new_command(
     start
         Copy a built-in rubric, or a YAML file.
     """
+    from voirdire import rubrics
+    from voirdire.rubrics.files import built_in_text, starter_rubric
     from voirdire.rubrics.rubric import name_of_file
 
-    if start is not None and kind is not None:
-        msg = "`--kind` and `--from` exclude each other."
-        raise UsageError(msg)
-    if file == "-":
-        print_text(_write_new("my-rubric", kind, start))
-        return
+    require(start is None or kind is None, "`--kind` and `--from` exclude each other.")
     path = Path(file)
     if path.exists() or path.is_symlink():
         msg = f"`FILE` must not exist yet, got {file!r}. Name another."
         raise InputError(msg)
-    own = name_of_file(file, otherwise="my-rubric")
-    write_text(path, _write_new(own, kind, start))
+    if start is None:
+        name = name_of_file(file, otherwise="my-rubric") if file != "-" else "my-rubric"
+        text = starter_rubric(kind or "boolean", name=name)
+    elif start in rubrics.built_in_rubrics():
+        text = built_in_text(start)
+    else:
+        text = rubrics.rubric_to_yaml(rubrics.load_rubric(start))
+    if file == "-":
+        print_text(text)
+        return
+    write_text(path, text)
     print(f"{file}: written. Edit it, then: voirdire rubric check {file}")
 
 
-def _write_new(name: str, kind: RubricKind | None, start: str | None) -> str:
-    from voirdire import rubrics
-    from voirdire.rubrics.files import built_in_text, starter_rubric
-
-    if start is None:
-        return starter_rubric(kind or "boolean", name=name)
-    if start in rubrics.built_in_rubrics():
-        return built_in_text(start)
-    return rubrics.rubric_to_yaml(rubrics.load_rubric(start))
-
-
-def _check_file(file: str) -> dict[str, Any]:
+def _check_file(file: str) -> tuple[dict[str, Any], Rubric | None]:
     """Check one file; what is wrong is a result here, and no error."""
-    from voirdire.reporting.rubric_tables import rubric_summary
-
     named = {"file": file.encode("utf-8", "backslashreplace").decode()}  # a name may be any bytes
     try:
-        return named | {"valid": True, "problems": []} | rubric_summary(_load(file))
+        rubric = _load(file)
+        return named | {"valid": True, "problems": []} | _sum_up(rubric), rubric
     except RubricError as error:
         problems = [
             {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
@@ -139,13 +136,28 @@ def _check_file(file: str) -> dict[str, Any]:
         ]
     except InputError as error:  # there is no such file
         problems = [{"line": None, "column": None, "message": str(error), "text": str(error)}]
-    return named | {"valid": False, "problems": problems}
+    return named | {"valid": False, "problems": problems}, None
+
+
+def _sum_up(rubric: Rubric) -> dict[str, Any]:
+    return {
+        "name": rubric.name,
+        "version": rubric.version,
+        "description": dict(rubric.description),
+        "languages": list(rubric.languages),
+        "n_questions": len(rubric.questions),
+        "behaviors": {
+            row.id: {"propositions": len(row.propositions), "features": len(row.features)}
+            for row in rubric.behaviors
+        },
+        "content_hash": rubric.content_hash,
+    }
 
 
 def _load(name: str) -> Rubric:
-    from voirdire.documents.yaml_text import MOST_BYTES
+    from voirdire.documents import MOST_BYTES
     from voirdire.rubrics import load_rubric, rubric_from_text
 
     if name != "-":
         return load_rubric(name)
-    return rubric_from_text(sys.stdin.buffer.read(MOST_BYTES + 1), source="<stdin>")
+    return rubric_from_text(sys.stdin.buffer.read(MOST_BYTES["yaml"] + 1), source="<stdin>")

@@ -9,14 +9,12 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire._types import Language
-from voirdire.cli.options import AsJson
-from voirdire.cli.printing import listen_for_interrupts, print_result, progress, say_notes
-
-__all__ = ["sample_command"]
+from voirdire.cli import options as typed
+from voirdire.cli.printing import print_result, progress, say_notes, start_reading
 
 
 def sample_command(
-    run: Annotated[Path, Parameter(metavar="RUN")],
+    run: typed.Run,
     /,
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FOLDER")],
@@ -24,7 +22,7 @@ def sample_command(
     n_annotators: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
     language: Language = "en",
     seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
-    as_json: AsJson = False,
+    as_json: typed.AsJson = False,
 ) -> None:
     """Draw completions of a training run for people to label, and the judge to be examined on.
 
@@ -46,14 +44,14 @@ def sample_command(
     seed
         The same seed draws the same sample.
     """
-    listen_for_interrupts()
+    start_reading()
     with progress("drawing a sample"):
+        from voirdire.reporting import ResultTables
+        from voirdire.reporting.pages.training import sample_view
         from voirdire.rewards.training.sample import sample_training_run, write_sample
 
         sample = sample_training_run(run, n=n, seed=seed)
         files = write_sample(sample, output, n_annotators=n_annotators, language=language)
-    from voirdire.reporting.reward_run_tables import sample_tables
-
     say_notes(files.notes, sample.dropped)
     content = sample.as_dict() | {"files": files.as_dict()}
-    print_result(content, *sample_tables(sample, files), as_json=as_json)
+    print_result(content, ResultTables(sample_view(sample, files)), as_json=as_json)

@@ -1,17 +1,16 @@
-"""Files of labels: how they are typed, and how those of a study are read."""
+"""Files of labels and the plan of a test: how they are typed, and how those of a study are read."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
-
-from cyclopts import Group
+from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
-from voirdire.cli.option_groups import Labels, option_group, pairs_of, with_spelling
-from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.shell import UsageError, say
+from voirdire.cli.calls import require
+from voirdire.cli.options import group_of
+from voirdire.cli.printing import say_notes
 from voirdire.io import Reading
+from voirdire.studies import TestPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,48 +21,20 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable
     from voirdire.studies.study import Study
 
-    ReadingOptions: TypeAlias = Reading
-else:
-    ReadingOptions = option_group(
-        Reading,
-        panel=Group("How labels are read", sort_key=2),
-        labels=Labels,
-        columns=with_spelling("--column", pairs_of(str, named="OURS")),
-        raters=with_spelling("--rater", list[str] | None, metavar="COLUMN"),
-        judge_columns=with_spelling("--judge-column", list[str] | None, metavar="COLUMN"),
-        missing=with_spelling("--missing", list[str], metavar="WORD"),
-    )
 
-__all__ = [
-    "ReadingOptions",
-    "check_streams",
-    "declare_kind",
-    "read_files",
-    "read_items",
-]
+@group_of("How labels are read", 2)
+class ReadingOptions(Reading):
+    """How files of labels are read."""
+
+
+@group_of("The test", 3)
+class PlanOptions(TestPlan):
+    """The plan of the test."""
 
 
 def check_streams(*sources: str | None) -> None:
     """Refuse standard input twice."""
-    if sources.count("-") > 1:
-        msg = "standard input (-) can be read once, got it twice."
-        raise UsageError(msg)
-
-
-def declare_kind(reading: Reading, alignments: Sequence[AlignmentName]) -> Reading:
-    """Take the kind declared, or that of the alignments; else the labels say."""
-    from voirdire.studies.examination import kind_of
-
-    needed = {kind_of(alignment) for alignment in alignments} - {"choice"}
-    if len(needed) > 1:
-        msg = f"`--alignment` must suit one kind of question, got {', '.join(alignments)}."
-        raise UsageError(msg)
-    if reading.kind is None:
-        return replace(reading, kind=needed.pop()) if needed else reading
-    if needed - {reading.kind}:
-        msg = f"`--kind` must be {needed.pop()} for {', '.join(alignments)}, got {reading.kind}."
-        raise UsageError(msg)
-    return reading
+    require(sources.count("-") < 2, "standard input (-) can be read once, got it twice.")
 
 
 def read_files(
@@ -72,21 +43,23 @@ def read_files(
     gold: str | LabelTable | None = None,
     *,
     reading: Reading,
+    alignments: Sequence[AlignmentName] = (),
     questions: Sequence[str] = (),
     only: Sequence[str] = (),
+    is_test: bool = False,
 ) -> Study:
-    """Read annotations, judges (or only some of them) and gold labels."""
-    listen_for_interrupts()
-    from voirdire.studies.study import read_study
+    """Read annotations, judges (or only some of them) and gold labels.
 
-    study = read_study(humans, judges, gold, reading=reading, questions=questions)
-    for note in study.notes:
-        say(f"note: {note}")
+    A test of judges needs several labels an item, and a note says where they are gold.
+    """
+    from voirdire.studies.study import notes_on_gold, read_study
+
+    asked = {"reading": reading, "alignments": alignments, "questions": questions}
+    study = read_study(humans, judges, gold, **asked)  # type: ignore[arg-type]
+    say_notes([*study.notes, *(notes_on_gold(study, humans) if is_test else ())])
     lost = [name for name in only if name not in study.judges.raters]
-    if lost:
-        listed = ", ".join(repr(shorten(name)) for name in sorted(study.judges.raters)[:10])
-        msg = f"`--only` must be one of {listed}, got {shorten(lost[0])!r}."
-        raise UsageError(msg)
+    listed = ", ".join(repr(shorten(name)) for name in sorted(study.judges.raters)[:10])
+    require(not lost, f"`--only` must be one of {listed}, got {lost and shorten(lost[0])!r}.")
     return replace(study, judges=study.judges.of_raters(only)) if only else study
 
 

@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire.cli.judging_progress import watch_run
-from voirdire.cli.model_judges import (
-    OF_WRITER,
-    SynthesisOptions,
-    WriterOptions,
-    make_judge,
-)
-from voirdire.cli.options import AsJson, File, JudgeName, RubricName
-from voirdire.cli.printing import (
-    keep_when_stopped,
-    listen_for_interrupts,
-    print_result,
-    say_drops,
-)
-from voirdire.cli.shell import UsageError, say
+from voirdire import rewards
+from voirdire.cli import options as typed
+from voirdire.cli import printing
+from voirdire.cli.calls import say
+from voirdire.cli.models import OF_WRITER, make_judge
+from voirdire.cli.progress import running
 from voirdire.judging import ModelSettings
-from voirdire.rewards.settings import SynthesisSettings
 
-if TYPE_CHECKING:
-    from voirdire.rewards import SynthesisProgress
 
-__all__ = ["synthesize_command"]
+@typed.group_of()
+class SynthesisOptions(rewards.SynthesisSettings):
+    """How completions are written and kept."""
+
+
+@typed.group_of("Language models", 10, only=OF_WRITER)
+class WriterOptions(ModelSettings):
+    """How the model is asked that writes."""
 
 
 def synthesize_command(
-    prompts: Annotated[str, Parameter(metavar="PROMPTS")],
+    prompts: typed.Prompts,
     /,
     *,
     model: Annotated[str, Parameter(metavar="MODEL")],
-    output: Annotated[str, Parameter(name=("--output", "-o"), metavar="FILE")],
-    rubric: RubricName = "safety",
-    recipes: File = None,
-    settings: SynthesisOptions = SynthesisSettings(),
-    asking: WriterOptions = ModelSettings(),
-    judge: JudgeName = "local",
-    as_json: AsJson = False,
+    output: typed.Target,
+    rubric: typed.RubricName = "safety",
+    recipes: Annotated[str | None, Parameter(metavar="FILE")] = None,
+    settings: SynthesisOptions = SynthesisOptions(),
+    asking: WriterOptions = WriterOptions(),
+    judge: typed.JudgeName = "local",
+    as_json: typed.AsJson = False,
 ) -> None:
     """Have a model write completions of every quality for prompts, verified by a judge.
 
@@ -65,45 +60,32 @@ def synthesize_command(
         Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
-    from voirdire.reporting.synthesis_tables import synthesis_tables
-    from voirdire.rewards import synthesize_file
+    printing.check_streamed(output, as_json=as_json)
+    printing.start_reading()
+    from voirdire.reporting.progress_text import synthesis_text
 
-    listen_for_interrupts()
-    verifying = replace(
-        asking,
-        language=settings.language,
-        seed=settings.seed,
-        reasoning_effort=None,
-        base_url=None,
-        api_key_env=None,
-        price=None,
-    )
-    settled: dict[str, Any] = {
-        "rubric": rubric,
-        "model": model,
-        "judge": make_judge(judge, verifying),
-        "recipes": recipes,
-        "settings": settings,
-        **{name: getattr(asking, name) for name in OF_WRITER},
-    }
-    if output == "-" and as_json:
-        msg = "`--json` must not be given with `-o -`: both print to standard output."
-        raise UsageError(msg)
-    with (
-        keep_when_stopped(prompts, store=settings.store),
-        watch_run("writing", _described, lambda state: state) as tell,
-    ):
-        summary = synthesize_file(prompts, output, progress=tell, **settled)
-    about: dict[str, Any] = {"n_dropped": summary.n_dropped, "output": summary.dropped_output}
-    say_drops(summary.dropped, what="prompt", **about)
-    tables = synthesis_tables(summary, rubric=rubric)
-    print_result(summary, *tables, as_json=as_json, is_streamed=summary.output == "-")
+    own: Any = dict.fromkeys(("reasoning_effort", "base_url", "api_key_env", "price"))
+    own |= {"language": settings.language, "seed": settings.seed}
+    verifier = make_judge(judge, replace(asking, **own), options=())
+    with running(prompts, store=settings.store) as lines:
+
+        def tell(state: rewards.SynthesisProgress) -> None:
+            text = synthesis_text(state, seconds=lines.seconds)
+            lines.tell("writing", state.n_prompts, state.n_prompts_in_all, text)
+            lines.note(state)
+
+        summary = rewards.synthesize_file(
+            prompts,
+            str(output),
+            rubric=rubric,
+            model=model,
+            judge=verifier,
+            recipes=recipes,
+            settings=settings,
+            progress=tell,
+            **{name: getattr(asking, name) for name in OF_WRITER},
+        )
+    printing.print_summary(summary, as_json=as_json, what="prompt", rubric=rubric)
     if not summary.n_written:
         say("voirdire: no completion came about.")
         raise SystemExit(1)
-
-
-def _described(state: SynthesisProgress, seconds: float) -> tuple[str, float, float]:
-    from voirdire.reporting.progress_text import synthesis_text
-
-    return synthesis_text(state, seconds=seconds), state.n_prompts, state.n_prompts_in_all

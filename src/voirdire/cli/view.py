@@ -2,81 +2,92 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from voirdire.cli.option_groups import Text
-from voirdire.cli.options import Columns, File, Output, ReportLanguage
-from voirdire.cli.printing import progress, say_notes
+from voirdire.cli import options as typed
+from voirdire.cli.calls import is_source, require
+from voirdire.cli.printing import print_tables, progress, say_notes, start_reading
 from voirdire.cli.written_files import check_written, open_page, write_text
-
-if TYPE_CHECKING:
-    from voirdire.reporting.result_pages import ResultPage
-
-__all__ = ["view_command", "write_page"]
 
 
 def view_command(
-    file: Annotated[str, Parameter(metavar="FILE|RUN")],
+    result: Annotated[str, Parameter(metavar="RESULT|RUN", validator=is_source)],
     /,
     *,
-    items: File = None,
-    columns: Columns = None,
-    output: Output = None,
-    browse: Annotated[bool, Parameter(name="--open", negative="--no-open")] = True,
-    language: ReportLanguage = "en",
-    title: Text = None,
+    items: typed.Source = None,
+    columns: typed.Columns = None,
+    output: typed.Output = None,
+    browse: Annotated[bool | None, Parameter(name="--open", negative="--no-open")] = None,
+    language: typed.ReportLanguage = "en",
+    title: typed.Text = None,
+    created: typed.Text = None,
+    texts: bool = False,
 ) -> None:
-    """Open a result in the browser: with the items, a search and filters.
+    """Open the page of a result in the browser, or write it to a file.
 
-    Nothing is served or loaded from elsewhere: it is one HTML page on this machine.
+    It is one HTML page for readers without a statistician; nothing on it is loaded from elsewhere.
 
     Parameters
     ----------
-    file
-        The JSON of `voirdire examine` or `voirdire examine-reward`, verdicts (JSONL, CSV, Parquet,
-        JSON), a certificate, or the folder of a training run; - reads standard input.
+    result
+        The JSON of `voirdire examine`, `voirdire examine-reward` or another command, a reward, a
+        certificate, verdicts (JSONL, CSV, Parquet, JSON), or the folder of a training run; - reads
+        standard input.
     items
         Prompts and responses of an examination or of verdicts, by id.
     columns
         Your name for a column of verdicts or of --items, as OURS=YOURS: item for the ids, judge,
         label, question, failure, probability; repeatable.
     output
-        The page; by default in a new folder that only you can read.
+        The page; - prints it. By default it is in a new folder that only you can read.
     browse
-        Open the page in the browser, where there is a screen.
+        Open the page in the browser, where there is a screen. Default: where no --output is named.
     title
         Heading of the page.
+    created
+        Date to show; by default none, so that pages compare.
+    texts
+        Show prompts and responses behind the alarms of a training run in --output too. Default:
+        only the page that nobody else can read has them.
     """
-    check_written(option="--output", report=output)
+    is_printed = str(output) == "-"
+    if not is_printed:
+        check_written({"report": output}, option="--output")
+    rule = f"`--texts` needs the folder of a training run, got {result!r}. Leave the option out."
+    require(not texts or Path(result).is_dir(), rule)
+    start_reading()
     from voirdire.io.declared import Reading
+    from voirdire.reporting import ResultTables
     from voirdire.reporting.result_pages import PageRequest, make_page
 
     with progress("writing"):
         request = PageRequest(
-            file=file,
+            file=result,
             language=language,
             title=title,
+            created=created,
             items=items,
             reading=Reading(columns=columns),
-            texts=True,
+            texts=texts or output is None,
         )
         page = make_page(request)
     say_notes((), page.dropped)
+    if is_printed:
+        sys.stdout.buffer.write(page.html.encode())
+        return
+    browse = output is None if browse is None else browse
     if output is None:
         output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
-    write_page(output, page)
-    if browse:
-        open_page(output)
-
-
-def write_page(output: Path, page: ResultPage) -> None:
-    """Write a page, and say where it is and what is on it."""
     write_text(output, page.html)
     size = len(page.html.encode())
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    for line in (f"{output}: {shown}", *page.lines):
-        print(line)
+    print(f"{output}: {shown}")
+    if page.view is not None:
+        print_tables(ResultTables(page.view))
+    if browse:
+        open_page(output)

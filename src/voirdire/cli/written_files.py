@@ -5,40 +5,23 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
-from cyclopts import Parameter
-
-from voirdire.cli.options import ReportLanguage
-from voirdire.cli.printing import progress
-from voirdire.cli.shell import UsageError, say
+from voirdire.cli.calls import UsageError
 from voirdire.documents import write_whole
 from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "Page",
-    "check_apart",
-    "check_output",
-    "check_place",
-    "check_written",
-    "open_page",
-    "write_bytes",
-    "write_picture",
-    "write_text",
-]
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 _HEAD_BYTES = 2_048
 """A certificate names its schema first, a page and a picture what they are."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
+class _Kind(NamedTuple):
     """A kind of file: how its content is told, in small letters, and how its name ends."""
 
     what: str
@@ -48,61 +31,52 @@ class _Kind:
 
 
 _KINDS = {
-    "report": _Kind(what="HTML page of voirdire", signs=(b'content="voirdire',)),
-    "certificate": _Kind(what="certificate", signs=(CERTIFICATE_SCHEMA.split("/")[0].encode(),)),
-    "calibration": _Kind(what="calibration", signs=(b"voirdire.calibration",)),
-    "card": _Kind(what="card", signs=(b"# card of the local judge",), is_at_start=True),
+    "report": _Kind("HTML page of voirdire", (b'content="voirdire',)),
+    "certificate": _Kind("certificate", (CERTIFICATE_SCHEMA.split("/")[0].encode(),)),
+    "calibration": _Kind("calibration", (b"voirdire.calibration",)),
+    "card": _Kind("card", (b"# card of the local judge",), is_at_start=True),
     "plot": _Kind(
-        what="picture",
-        signs=(b"<svg", b"<?xml", b"\x89png", b"%pdf"),
+        "picture",
+        (b"<svg", b"<?xml", b"\x89png", b"%pdf"),
         is_at_start=True,
         endings=(".svg", ".png", ".pdf"),
     ),
 }
 
 
-def check_written(*, option: str | None = None, **paths: Path | None) -> None:
+def check_written(paths: Mapping[str, Path | None], *, option: str | None = None) -> None:
     """Refuse to write over a file of another kind, and two results to one file.
 
-    The names are those of kinds, and of the options unless `option` names another.
+    The names are those of kinds, or of any output, and of the options unless `option` names
+    another.
     """
-    for name, path in paths.items():
-        if path is not None:
-            _check_kind(path, _KINDS[name], option=option or f"--{name}")
-    check_apart(**paths)
-
-
-def _check_kind(path: Path, kind: _Kind, *, option: str) -> None:
-    ending = path.suffix.lower()
-    if kind.endings and ending not in kind.endings:
-        allowed = ", ".join(kind.endings)
-        msg = f"`{option}` must end in {allowed}, got {str(path)!r}."
-        raise UsageError(msg)
-    check_place(path)
-    try:
-        start = b""
-        if path.exists():
-            with path.open("rb") as file:
-                start = file.read(_HEAD_BYTES).lower()
-    except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror}). Name another file."
-        raise InputError(msg) from error
-    begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(kind.signs)
-    if start and not (begins if kind.is_at_start else any(x in start for x in kind.signs)):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no {kind.what}."
-        raise InputError(f"{msg} Name another file.")
-
-
-def check_apart(**paths: Path | None) -> None:
-    """Refuse to write two results to one file; the names are those of the options."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
         if path is None:
             continue
-        other = seen.setdefault(path.resolve(), name)
-        if other != name:
-            msg = f"`--{other}` and `--{name}` must be different files, got {str(path)!r} twice."
+        flag = option or f"--{name}"
+        other = seen.setdefault(path.resolve(), flag)
+        if other != flag:
+            msg = f"`{other}` and `{flag}` must be different files, got {str(path)!r} twice."
             raise InputError(msg)
+        if name in _KINDS:
+            _check_kind(path, _KINDS[name], flag)
+
+
+def _check_kind(path: Path, kind: _Kind, option: str) -> None:
+    if kind.endings and path.suffix.lower() not in kind.endings:
+        msg = f"`{option}` must end in {', '.join(kind.endings)}, got {str(path)!r}."
+        raise UsageError(msg)
+    _check_place(path)
+    start = b""
+    with _explain(path, "Name another file."):
+        if path.exists():
+            with path.open("rb") as file:
+                start = file.read(_HEAD_BYTES).lower()
+    begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(kind.signs)
+    if start and not (begins if kind.is_at_start else any(x in start for x in kind.signs)):
+        msg = f"`{option}` must not replace {str(path)!r}, which is no {kind.what}."
+        raise InputError(f"{msg} Name another file.")
 
 
 def check_output(path: Path, *, ending: str, what: str, is_one: Callable[[Path], bool]) -> None:
@@ -110,13 +84,13 @@ def check_output(path: Path, *, ending: str, what: str, is_one: Callable[[Path],
     if path.suffix.lower() != ending:
         msg = f"`--output` must end in {ending}, got {str(path)!r}. Rename it."
         raise InputError(msg)
-    check_place(path)
+    _check_place(path)
     if path.exists() and not is_one(path):
         msg = f"`--output` must not replace {str(path)!r}, which is no {what}. Name another."
         raise InputError(msg)
 
 
-def check_place(path: Path) -> None:
+def _check_place(path: Path) -> None:
     """Refuse a folder, a device, and a file in a folder that cannot be written to."""
     _check_regular(path)
     folder = path.resolve().parent
@@ -135,42 +109,13 @@ def _check_regular(path: Path) -> None:
         raise InputError(msg)
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """The HTML page of a result, where one is wanted.
-
-    Parameters
-    ----------
-    report
-        Write everything to this HTML file, to be read without a statistician.
-    """
-
-    report: Path | None = None
-    language: ReportLanguage = "en"
-
-    def write(self, result: Any, **more: Any) -> None:
-        """Write a result as a page, and say where it is."""
-        if self.report is None:
-            return
-        from voirdire.reporting import html_report, results_report
-        from voirdire.reporting.pages.reward import reward_report
-        from voirdire.studies import Examination
-        from voirdire.studies.reward.result import RewardExamination
-
-        makers = {Examination: html_report, RewardExamination: reward_report}
-        with progress("writing the report"):
-            make: Any = makers.get(type(result), results_report)
-            write_text(self.report, make(result, language=self.language, **more))
-        say(f"report: {self.report}")
-
-
-def write_picture(path: Path, result: Any) -> None:
-    """Draw a whole figure before anything is written."""
-    from voirdire.reporting.picture import draw_picture
-
-    ending = path.suffix.lower().removeprefix(".")
-    write_bytes(path, draw_picture(result, file_format=ending))  # type: ignore[arg-type]  # was checked
+@contextmanager
+def _explain(path: Path, way_out: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        msg = f"{path}: cannot be written ({error.strerror}). {way_out}"
+        raise InputError(msg) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -180,12 +125,9 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; a link is followed, and the mode of a file is kept."""
-    try:
+    with _explain(path, "Name a file that can be."):
         _check_regular(path)
         write_whole(path, content)
-    except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror}). Name a file that can be."
-        raise InputError(msg) from error
 
 
 def open_page(page: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
+import unicodedata
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,19 +22,35 @@ from voirdire._messages import shorten
 from voirdire._types import CANNOT_TELL, FALSE_WORDS, TRUE_WORDS, QuestionKind
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
+from voirdire.io.pairs import side_of
 from voirdire.io.values import CodedColumn, Sort, detect_sort, format_name, plain_value
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CellReader", "Unreadable", "check_sorts", "find_kind", "label_text", "unfold_choices"]
+__all__ = [
+    "NO_ANSWERS",
+    "CellReader",
+    "Unreadable",
+    "check_sorts",
+    "count_no_answers",
+    "find_kind",
+    "label_text",
+    "read_written_numbers",
+    "unfold_choices",
+]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.A | re.I)
 """Numbers as tables write them: no underscores, only ASCII digits."""
 
+_ZEROS = re.compile(r"(?<=^[01])\.0+$")
+"""What 0.0 and 1.0 have beside 0 and 1."""
+
 _MOST_SHOWN = 8
-_SEPARATORS = ("|", ";")
+_SEPARATORS = ("|", ";", ",")
+_LONGEST_LIST = 10_000
+"""Characters of a Python list that is read."""
 
 
 def label_text(label: Any) -> str:
@@ -121,14 +142,18 @@ def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) 
     if any(detect_sort(value) == "list" for value in given):
         return "multilabel"
     words = dict.fromkeys((format_name(value) or "").strip() for value in given)
-    folded = {word.casefold() for word in words}
+    folded = {_ZEROS.sub("", word.casefold()) for word in words}
     if folded and (folded <= {"true", "false"} or folded <= {"0", "1"}):
         return "boolean"
-    numbers = [word for word in words if _NUMBER.fullmatch(word)]
+    if folded <= _TRUTHS.keys() and len({*map(_SPELLINGS.__getitem__, folded)}) > 1:
+        return "boolean"  # yes and no beside true and false
+    forms = (_NUMBER.fullmatch, _THOUSANDS.fullmatch, _match_written)
+    numbers = [word for word in words if any(read(word) for read in forms)]
     if len(numbers) * 2 > len(words):
         raise InputError(
             f"`kind` must be given for {what} that are numbers, such as {numbers[0]!r}. Declare "
-            "kind='scale' if they measure something, kind='choice' if they are names."
+            "kind='scale' if they measure something (the distance counts), kind='choice' if they "
+            "are names (equal or not)."
         )
     if words and all(_json_labels(word) is not None for word in words):
         return "multilabel"
@@ -147,17 +172,138 @@ def _is_given(value: Any, missing: Sequence[str]) -> bool:
 def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
     """Refuse words that look like several labels in one cell.
 
-    A word does if a part of it is also a label of its own, or a part of another cell.
+    A word does if a part of it is also a label of its own, or a part of another cell; with commas,
+    as in prose, if all of its parts are.
     """
     parts = {word: [part.strip() for part in word.split(separator)] for word in words}
     n_words = Counter(part for each in parts.values() for part in set(each))
     for word, each in parts.items():
-        if len(each) > 1 and all(each) and any(n_words[part] > 1 for part in each):
+        is_seen = [n_words[part] > 1 for part in each]
+        if len(each) > 1 and all(each) and (all if separator == "," else any)(is_seen):
             raise InputError(
                 f"`kind` must be given for {what} that look like several in one cell, such as "
                 f"{shorten(word)!r}. Declare kind='multilabel' with separator={separator!r}, or "
                 "kind='choice' if each is one label."
             )
+
+
+# Words and codes for no answer -------------------------------------------------------------------
+
+NO_ANSWERS = ("NA", "<NA>", "#N/A", "NaN", "nan", "NAN", "null", "NULL")
+"""What programs write where there is no label; no label, unless it is a declared one."""
+
+_DOUBTFUL = re.compile(
+    r"none|n/?[av]|n\.[av]\.?|nil|[-–—]+|\?+|\.+|\*+|#(?:value|ref|name|num|null|div/0)[!?]"
+    r"|\(?(?:blank|empty|missing|undefined|unknown|skip(?:ped)?|tbd|todo|dk|idk|abstain(?:ed)?)\)?"
+    r"|unsure|undecided|prefer not to (?:say|answer)|k\.? ?a\.?|keine angabe"
+    r"|(?:i )?(?:don[’']?t|do not|can[’']?not|can[’']?t) (?:know|say|judge|decide|answer)"
+    r"|(?:no|not|un)[ -]?(?:sure|answer(?:ed)?|label(?:l?ed)?|annotated|rated|available"
+    r"|applicable)|无|未知|跳过|弃权",
+    re.I,
+)
+"""Words, in any case, that may be a label or no answer."""
+
+_CODES = (-9999, -999, -99, -88, -77, -9, -8, -7, -1, 9, 77, 88, 97, 98, 99, 888, 999, 9999)
+_MOST_STEPS = 20
+"""More different numbers than this are no rating scale."""
+
+
+def count_no_answers(
+    coded: CodedColumn, kind: QuestionKind, *, is_judge: bool
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the labels that mean no answer, and those that may mean it.
+
+    A judge that says `NA` may mean a label. Codes such as 99 stand far outside the other numbers.
+    """
+    counts = np.bincount(coded.codes + 1, minlength=len(coded.values) + 1)[1:].tolist()
+    words: dict[str, int] = {}
+    for value, n_labels in zip(coded.values, counts, strict=True):
+        if isinstance(value, str | int | float) and n_labels and kind != "text":
+            word = (format_name(value) or "").strip()
+            words[word] = words.get(word, 0) + n_labels
+    is_label = kind in ("choice", "multilabel")
+    sure = {word for word in words if word in NO_ANSWERS and not (is_judge and word == "NA")}
+    doubtful = {word for word in words if is_label and _DOUBTFUL.fullmatch(word)} - sure
+    numbers = {word: float(word) for word in words if _NUMBER.fullmatch(word)}
+    rest = [number for number in numbers.values() if number not in _CODES]
+    if kind in ("choice", "scale") and 2 <= len(rest) <= _MOST_STEPS:
+        low, high = min(rest), max(rest)
+        far = 3 * max(each - last for last, each in pairwise(sorted({*rest, 0.0})))
+        doubtful |= {
+            word
+            for word, number in numbers.items()
+            if number in _CODES
+            and (max(number - high, low - number) > far or (number < 0 <= low and high >= 2))
+        }
+    sure_counts = {word: count for word, count in words.items() if word in sure}
+    return sure_counts, {word: count for word, count in words.items() if word in doubtful}
+
+
+# Numbers as people write them ---------------------------------------------------------------------
+
+_AMOUNT = r"\d+(?:[.,]\d+)?"
+_WRITTEN = {
+    "decimal comma": re.compile(r"([+-]?(?:\d+,(?!\d{3}$)|0,)\d+)()"),
+    "per cent": re.compile(rf"([+-]?{_AMOUNT}) ?()[%％]"),
+    "number of a maximum": re.compile(rf"({_AMOUNT}) ?(?:/|out of) ?({_AMOUNT})"),
+    "number with words": re.compile(rf"(-?{_AMOUNT}) ?(?:[-–—:：=.)(]+|\s) ?\(?([^\W\d_]\D*)"),
+    "number with a sign": re.compile(
+        rf"""(?=.*[~≈$€£+*★"'])(?!.*,\d{{3}}\b)[~≈$€£"']? ?({_AMOUNT}) ?()[+*★€"]?"""
+    ),
+    "words with a number": re.compile(rf"[^\W\d_][^\d:=(]*(?:[:=] ?|\()({_AMOUNT})()\)?"),
+}
+"""Forms of a number, with what stands behind it; 1,000 may be a thousand and is none of them."""
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:[.,]\d{3})+")
+
+
+def _match_written(text: str) -> tuple[str, float, str] | None:
+    """Return the form of a written number, its value, and what stands behind it."""
+    for form, pattern in _WRITTEN.items():
+        if match := pattern.fullmatch(text):
+            value = float(match[1].replace(",", "."))
+            return form, value / 100 if form == "per cent" else value, match[2].strip(" )")
+    return None
+
+
+def read_written_numbers(
+    texts: Sequence[str],
+) -> tuple[dict[str, float], dict[str, float], float | None]:
+    """Read 3,5 and 85% and 4/5 and `4 - good`; refuse those that do not agree.
+
+    Returns the numbers by their texts, the first of each form but the decimal comma, and the
+    largest number that per cent or a maximum allow.
+    """
+    known = {text: each for text in texts if (each := _match_written(text)) is not None}
+    for mark in ".,":
+        cut = [text for text in texts if mark in text]
+        # no decimals, which end in zeros in all cells or in none
+        is_partly = any(map(str.isdigit, texts)) and any(text.endswith("0") for text in cut)
+        if is_partly and len(cut) > 1 and all(map(_THOUSANDS.fullmatch, cut)):
+            known |= {x: ("thousands", float(re.sub("[.,]", "", x)), "") for x in cut}
+    plain = [text for text in texts if _NUMBER.fullmatch(text)]
+    behind: dict[Any, tuple[str, str]] = {}
+    first: dict[str, str] = {}
+    for text, (form, value, rest) in known.items():
+        key = value if form == "number with words" else form
+        other, same = behind.setdefault(key, (text, rest.casefold()))
+        top = 1.0 if form == "per cent" else math.inf
+        top = float(rest.replace(",", ".")) if form == "number of a maximum" else top
+        if same == rest.casefold():
+            other = next((each for each in plain if float(each) > top), "")
+        if other:
+            raise InputError(
+                f"numbers must be written in one way, got {shorten(text)!r} beside "
+                f"{shorten(other)!r}. Write all of them as plain numbers of one scale."
+            )
+        if form != "decimal comma":
+            first.setdefault(form, text)
+    numbers = {text: value for text, (_, value, _) in known.items()}
+    tops = {
+        1.0 if form == "per cent" else float(rest.replace(",", "."))
+        for form, _, rest in known.values()
+        if form in ("per cent", "number of a maximum")
+    }
+    return numbers, {text: numbers[text] for text in first.values()}, max(tops, default=None)
 
 
 # One cell -----------------------------------------------------------------------------------------
@@ -179,8 +325,10 @@ _RULES: dict[QuestionKind, str] = {
     "multilabel": "a list of labels",
     "pairwise": "A, B or tie",
 }
-_SIDES = {"a": "A", "b": "B", "tie": "tie"}
 _TRUTHS = dict.fromkeys(TRUE_WORDS, True) | dict.fromkeys(FALSE_WORDS, False)
+_SPELLINGS = {
+    word: n for n, pair in enumerate(zip(TRUE_WORDS, FALSE_WORDS, strict=True)) for word in pair
+}
 
 
 @dataclass(eq=False)
@@ -188,15 +336,19 @@ class CellReader:
     """Reads the distinct cells of one kind of question.
 
     `labels` are the declared label universe, `separator` separates the labels of a set in one text,
-    and `missing` are words for no answer.
+    `missing` are words for no answer, `order` has the words of a scale from the lowest on, and
+    `written` the numbers of texts such as 3,5.
     """
 
     kind: QuestionKind
     labels: Iterable[Any] = ()
     separator: str | None = None
     missing: Sequence[str] = ()
+    order: Sequence[str] = ()
+    written: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._steps = {word.casefold(): float(n) for n, word in enumerate(self.order, start=1)}
         self._known: dict[Any, None] = {}
         self._known = dict.fromkeys(map(self._match_declared, self.labels))
 
@@ -247,14 +399,20 @@ class CellReader:
         if not isinstance(raw, str | bool) and not _is_finite(raw):
             return self._unreadable(raw)
         if self.kind in ("choice", "text"):
-            return raw if isinstance(raw, str) else text
+            return raw if self.kind == "text" and isinstance(raw, str) else format_name(raw)
         if self.kind == "scale":
             return self._read_number(text, raw)
-        answers: dict[str, Any] = _TRUTHS if self.kind == "boolean" else _SIDES
-        return answers.get(text.casefold(), self._unreadable(raw))
+        is_boolean = self.kind == "boolean"
+        answer = _TRUTHS.get(_ZEROS.sub("", text.casefold())) if is_boolean else side_of(text)
+        return self._unreadable(raw) if answer is None else answer
 
     def _read_number(self, text: str, raw: Any) -> float | Failure:
+        text = unicodedata.normalize("NFKC", text).replace("−", "-")  # also full-width digits
         number = float(text) if _NUMBER.fullmatch(text) else math.inf
+        number = self.written.get(str(raw).strip(), number)
+        if self._steps and text.casefold() not in self._steps:
+            return _unreadable(raw, "a word of `order`")
+        number = self._steps.get(text.casefold(), number)
         if math.isinf(number):
             return self._unreadable(raw)
         is_nothing = math.isnan(number) or format_name(number) in self.missing
@@ -316,7 +474,19 @@ def _flat(value: Any) -> list[Any] | None:
 
 
 def _json_labels(text: str) -> list[Any] | None:
-    return _flat(_json_value(text)) if text.startswith("[") else None
+    if not text.startswith("["):
+        return None
+    return _flat(_json_value(text)) or _flat(_python_list(text))
+
+
+def _python_list(text: str) -> Any:
+    """Read a list as Python prints it; None for what numpy prints, without commas."""
+    if len(text) > _LONGEST_LIST or re.search(r"""['"]\s+['"]""", text):
+        return None
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of odd escapes
+        return ast.literal_eval(text)
+    return None
 
 
 def unfold_choices(column: CodedColumn, *, missing: Sequence[str] = ()) -> CodedColumn:

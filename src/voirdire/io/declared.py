@@ -6,7 +6,7 @@ The command line shows them as options, so nothing heavy is imported here.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -32,6 +32,7 @@ __all__ = [
     "Reading",
     "Request",
     "Role",
+    "split_names",
 ]
 
 LabelSource: TypeAlias = "str | Path | IO[bytes] | IntoDataFrame | Mapping[Any, Any]"
@@ -53,6 +54,9 @@ FileFormat: TypeAlias = Literal[
 ]
 """Formats of files; the last three are shapes of JSON."""
 
+BlankWord: TypeAlias = Literal["nothing", "missing"]
+"""Meanings of a blank cell where sets of labels are asked for."""
+
 ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
 """Formats of files of items."""
 
@@ -65,6 +69,9 @@ ItemColumn: TypeAlias = Literal[
     "chosen",
     "rejected",
     "ranked",
+    "preferred",
+    "system",
+    "context",
     "behavior",
     "group",
     "cluster",
@@ -120,6 +127,13 @@ class Reading:
     separator : str or None
         What separates the labels of a set in one text cell, as the bar in a|b. By default such a
         cell is a JSON array.
+    order : sequence of str
+        The words of a scale from the lowest to the highest, as disagree,neutral,agree: a word
+        counts as its place, from 1 on, and the distance of two words is that of their places.
+    blank : {"nothing", "missing"} or None
+        What a blank cell means where sets of labels are asked for: that nothing applies, or no
+        answer. By default it is asked where more than a fifth of a rater's cells are blank, and
+        else means that nothing applies.
     missing : sequence of str
         A word that means no answer, matched exactly; repeatable.
     cluster : str or None
@@ -128,6 +142,9 @@ class Reading:
         Which raters of a file of people and judges are judges; repeatable.
     normalize_labels : bool
         Whether labels and raters that differ only by case, width or white space are the same.
+    where : sequence of str
+        Keep the rows with this value in a column, as COLUMN=VALUE, such as status=Approved;
+        repeatable: values of the same column are alternatives.
 
     Raises
     ------
@@ -145,23 +162,29 @@ class Reading:
     columns: Mapping[str, str] | None = None
     raters: Sequence[str] | None = None
     separator: str | None = None
+    order: Sequence[str] = ()
+    blank: BlankWord | None = None
     missing: Sequence[str] = ()
     cluster: str | None = None
     judge_columns: Sequence[str] | None = None
     normalize_labels: bool = False
+    where: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.kind is not None:
-            check_choice("kind", self.kind, QuestionKind)
-        if self.format is not None:
-            check_choice("format", self.format, FileFormat)
+        if self.order:
+            _check_order(self.order, self.kind)
+            object.__setattr__(self, "kind", "scale")
+        closed = {"kind": QuestionKind, "format": FileFormat, "blank": BlankWord}
+        for name, words in closed.items():
+            if getattr(self, name) is not None:
+                check_choice(name, getattr(self, name), words)
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             message = f"`threshold` must be in [0, 1], got {self.threshold!r}. Write 50% as 0.5."
             raise InputError(message)
         if self.separator == "":
             message = "`separator` must be text, got ''. Leave it out for cells with JSON arrays."
             raise InputError(message)
-        for name in ("raters", "judge_columns", "missing"):
+        for name in ("raters", "judge_columns", "missing", "order", "where"):
             _check_words(name, getattr(self, name))
         if self.labels is not None:
             object.__setattr__(self, "labels", _check_labels(self.labels, kind=self.kind))
@@ -176,12 +199,13 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Reading):
-    """The reading of one source: whose labels, and which of them."""
+    """The reading of one source: whose labels, and which of them; or of its columns only."""
 
     role: Role
     question: str | None = None
     rater_name: str | None = None
     default_rater: str = "judge"
+    columns_only: bool = False
 
     def __post_init__(self) -> None:
         check_choice("role", self.role, Role)
@@ -204,6 +228,11 @@ class Request(Reading):
         return self.rater_name or self.default_rater
 
     @property
+    def is_gold(self) -> bool:
+        """Whether these are gold labels, which are read like a judge's."""
+        return self.role == "judge" and self.rater_name == "gold"
+
+    @property
     def single_question(self) -> str:
         """Name of the question of a table without a question column."""
         return self.question or "label"
@@ -220,11 +249,28 @@ class Request(Reading):
         named = (self.columns or {}).items()
         return next((yours for ours, yours in named if _CONCEPTS[ours] == concept), None)
 
-    def is_wanted(self, rater: str) -> bool:
-        """Return whether a rater of a table has this role."""
+    def wanted_raters(self, known: Sequence[str]) -> list[str]:
+        """Return which raters of a table have this role."""
         if self.named_raters is not None:
-            return rater in self.named_raters
-        return self.judge_columns is None or rater not in self.judge_columns
+            named = split_names(self.named_raters, known)
+            return [name for name in known if name in named]
+        judges = split_names(self.judge_columns or (), known)
+        return [name for name in known if name not in judges]
+
+
+def split_names(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Split ``ann,bob,cem`` into its names, unless that is a name itself."""
+    parts = [[name] if name in known else map(str.strip, name.split(",")) for name in names]
+    return list(dict.fromkeys(part for each in parts for part in each))
+
+
+def _check_order(order: Sequence[str], kind: str | None) -> None:
+    words = {word.casefold() for word in order}
+    if kind not in (None, "scale") or not 1 < len(words) == len(order):
+        raise InputError(
+            f"`order` must list at least two different words of a scale, got {list(order)!r} of "
+            f"kind {kind!r}."
+        )
 
 
 def _check_words(name: str, words: Sequence[str] | None) -> None:
@@ -233,7 +279,10 @@ def _check_words(name: str, words: Sequence[str] | None) -> None:
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         message = f"`{name}` must be a sequence of text, got {words!r}. Write {name}=[...]."
         raise InputError(message)
-    if name != "missing" and (not words or len(set(words)) < len(words)):
+    if name == "where" and not all("=" in word.strip("=") for word in words):
+        message = f"`where` must be COLUMN=VALUE, got {words!r}. Write status=Approved."
+        raise InputError(message)
+    if name in ("raters", "judge_columns") and (not words or len(set(words)) < len(words)):
         raise InputError(
             f"`{name}` must name at least one column, each once, got {list(words)!r}. "
             "Leave it out to take every other column."
@@ -272,12 +321,14 @@ class ItemLayout:
     Attributes
     ----------
     columns : mapping of str to str, or None
-        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
-        behavior, group, cluster); repeatable.
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, system, context,
+        chosen, rejected, behavior, group, cluster); repeatable.
     format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"} or None
         Instead of the file's ending: jsonl, csv, tsv, json, parquet.
     behavior : str or None
         The behavior of items that have none.
+    make_item : callable or None
+        Rows of any other form, in Python: it takes a row and returns one that is read, or several.
     delimiter : str or None
         What separates the fields of CSV, such as a semicolon; by default the most frequent one in
         the header.
@@ -295,6 +346,7 @@ class ItemLayout:
     columns: Mapping[str, str] | None = None
     format: ItemFormat | None = None
     behavior: str | None = None
+    make_item: Callable[[dict[str, Any]], Any] | None = None
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None

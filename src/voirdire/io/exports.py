@@ -15,15 +15,17 @@ any other list of objects                      rows
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, pairs_of, read_document
+from voirdire.io.layouts import REPLACED, Answer, find_answers, keep_rows, name_columns
 from voirdire.io.rows import (
     Rows,
     Table,
@@ -65,11 +67,19 @@ def open_labels(source: Source, request: Request) -> Table:
 
 
 def unflatten(table: Table, request: Request) -> Table:
-    """Read Argilla's records from the columns of its data sets; return other tables unchanged."""
-    if not any(name.endswith(".responses.users") for name in table.columns):
+    """Read the columns of exports that are known; return other tables unchanged."""
+    if request.columns_only:
         return table
-    rows = {line: row for line, row, _ in table_rows(table)}
-    return _long_table(_argilla(list(rows.values()), list(rows), request), source=table.source)
+    table = keep_rows(table, request)
+    if any(name.endswith(".responses.users") for name in table.columns):
+        rows = {line: row for line, row, _ in table_rows(table)}
+        return _long_table(_argilla(list(rows.values()), list(rows), request), source=table.source)
+    answers = find_answers(table, request)
+    if answers is None:
+        return name_columns(table, request)
+    found, notes = answers
+    named = [row._replace(question=row.question or request.single_question) for row in found]
+    return _long_table(named, source=table.source, notes=(*table.notes, *notes))
 
 
 def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
@@ -81,13 +91,25 @@ def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
         rows = read_document(file)
         _check_document(rows, shape=shape, source=name)
         if isinstance(rows, dict):
-            return table_of_mapping(rows, source=name, request=request)
+            if shape is not None or (found := _rows_in(rows)) is None:
+                return table_of_mapping(rows, source=name, request=request)
+            rows = found
         lines = list(range(1, len(rows) + 1))
     if shape == "label-studio" or (shape is None and _is_label_studio(rows)):
         return _long_table(_label_studio(rows, request), source=name)
     if shape == "argilla" or (shape is None and _is_argilla(rows[:1])):
         return _long_table(_argilla(rows, lines, request), source=name)
-    return table_of_objects(rows, lines, source=name)
+    return unflatten(table_of_objects(rows, lines, source=name), request)
+
+
+def _rows_in(document: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the rows of an object that holds people: JUDGE-BENCH's, or LeWiDi's by item."""
+    instances = document.get("instances")
+    if isinstance(instances, list) and all(isinstance(row, dict) for row in instances):
+        return instances
+    if all(isinstance(row, dict) and "annotations" in row for row in document.values()):
+        return [{"item": item, **row} for item, row in document.items()]
+    return None
 
 
 _SHAPES = {
@@ -120,20 +142,9 @@ def _check_document(document: Any, *, shape: str | None, source: str) -> None:
 # Rows of nested values ----------------------------------------------------------------------------
 
 
-class _Label(NamedTuple):
-    """A label of an export; with a reason, an entry that is not a label."""
-
-    item: Any
-    rater: Any
-    question: Any = None
-    label: Any = None
-    line: int | None = None
-    reason: str | None = None
-
-
-def _long_table(found: Iterable[_Label], *, source: str) -> Table:
+def _long_table(found: Iterable[Answer], *, source: str, notes: tuple[str, ...] = ()) -> Table:
     """Make a table in long form under our own names; errors name the file of the export."""
-    columns: dict[str, list[Any]] = {name: [] for name in _Label._fields[:5]}
+    columns: dict[str, list[Any]] = {name: [] for name in Answer._fields[:5]}
     gathered = list(columns.values())
     dropped: list[Dropped] = []
     try:
@@ -142,26 +153,34 @@ def _long_table(found: Iterable[_Label], *, source: str) -> Table:
                 for values, value in zip(gathered, each, strict=False):
                     values.append(value)
             else:
-                names = dict(zip(_Label._fields, map(format_name, each[:3]), strict=False))
+                names = dict(zip(Answer._fields, map(format_name, each[:3]), strict=False))
                 row = Dropped(reason=each.reason, source=source, line=each.line, **names)
                 dropped.append(row)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
     lines = columns.pop("line")
-    return _table_of_columns(columns, lines, source=source, dropped=tuple(dropped))
+    counts = Counter(row.reason for row in dropped)
+    notes += tuple(f"{counts[reason]:,} {_NOTES[reason]}" for reason in _NOTES if counts[reason])
+    return _table_of_columns(columns, lines, source=source, dropped=tuple(dropped), notes=notes)
+
+
+_GROUND_TRUTH = "ground truth, which is gold and no person's"
+_SPAN = "a span with offsets, which cannot be compared"
+_NOTES = {
+    _GROUND_TRUTH: "annotations marked as ground truth are no person's: `--gold` reads them",
+    REPLACED: "annotations were replaced by a later one of the same person",
+    _SPAN: "answers are spans with offsets, which cannot be compared",
+}
+"""What is said, after their number, of answers that were set aside for these reasons."""
 
 
 def _table_of_columns(
-    columns: Mapping[str, Any],
-    lines: Sequence[int | None],
-    *,
-    source: str,
-    dropped: tuple[Dropped, ...] = (),
+    columns: Mapping[str, Any], lines: Sequence[int | None], *, source: str, **more: Any
 ) -> Table:
     def load(names: Sequence[str]) -> Rows:
         return Rows(columns={name: columns[name] for name in names}, lines=line_numbers(lines))
 
-    return Table(source=source, columns=tuple(columns), load=load, tabular=False, dropped=dropped)
+    return Table(source=source, columns=tuple(columns), load=load, tabular=False, **more)
 
 
 def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: str) -> Any:
@@ -228,7 +247,10 @@ _HELD = {name: name for name in (*_SETS, "rating", "number")} | {
     "textarea": "text",
     "pairwise": "selected",
 }
-"""Types of results that are labels of the whole item or of spans in it, and their key."""
+"""Types of results that are labels, and their key."""
+
+_OFFSETS = {"start", "end", "globalOffsets", "ranges", "x", "points"}
+_PAIRWISE = {"left": "A", "right": "B"}
 
 _Answer: TypeAlias = dict[str, tuple[str, list[Any]]]
 """The type of each answered question, and its labels."""
@@ -244,12 +266,12 @@ def _is_label_studio(document: Sequence[Any]) -> bool:
     )
 
 
-def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
+def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[Answer]:
     """Read tasks: `from_name` is the question, `completed_by` the rater.
 
     A judge's labels are the task's `predictions`, named by their `model_version`. An answer with
     nothing ticked is the empty set of every question that asks for sets. The answers of the other
-    side show which questions do, too.
+    side show which questions do, too. Annotations that are marked as ground truth are gold.
     """
     if not _is_label_studio(tasks):
         shown = _show_first(tasks)
@@ -257,19 +279,33 @@ def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
         raise InputError(msg + "Export it from Label Studio as JSON.")
     key = _task_key(tasks, request)
     sides = ("annotations", "predictions")
-    mine, beside = sides if request.role == "annotator" else sides[::-1]
+    is_gold = request.is_gold
+    mine, beside = sides if is_gold or request.role == "annotator" else sides[::-1]
+    given = [_check_json_type(task.get(mine), list, mine) for task in tasks]
+    if is_gold and (truths := [_list_ground_truths(each) for each in given]) and any(truths):
+        given = truths
     answers: list[tuple[Any, Any, _Answer]] = []
-    for task in tasks:
+    for task, of_task in zip(tasks, given, strict=True):
         item = task["data"].get(key) if key is not None else task.get("id")
-        for answer in _check_json_type(task.get(mine), list, mine):
+        latest = {format_name(_rater(each, request)): each for each in sorted(of_task, key=_age)}
+        for answer in of_task:
             rater = _rater(answer, request)
+            if not is_gold and answer in _list_ground_truths([answer]):
+                yield Answer(item, rater, reason=_GROUND_TRUTH)
+                continue
             if answer.get("was_cancelled"):
-                yield _Label(item, rater, reason="cancelled annotation")
+                yield Answer(item, rater, reason="cancelled annotation")
+                continue
+            if (
+                mine == "annotations"
+                and rater is not None
+                and latest[format_name(rater)] is not answer
+            ):
+                yield Answer(item, rater, reason=REPLACED)
                 continue
             found, unread = _results(answer)
-            for question, kind in unread:
-                reason = f"Label Studio results of type {kind!r} are not read"
-                yield _Label(item, rater, question, reason=reason)
+            for question, reason in unread.items():
+                yield Answer(item, rater, question, reason=reason)
             answers.append((item, rater, found))
     ours = [found for *_, found in answers]
     sets = _questions_of_sets([*ours, *_list_other_answers(tasks, beside)], request)
@@ -280,11 +316,11 @@ def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
 
 def _labels_in(
     answer: _Answer, sets: set[str], *, item: Any, rater: Any, request: Request
-) -> Iterator[_Label]:
+) -> Iterator[Answer]:
     if not answer and not sets:
-        yield _Label(item, rater, reason="missing label")
+        yield Answer(item, rater, reason="missing label")
     for question in sorted(sets - answer.keys()):
-        yield _Label(item, rater, question, [])
+        yield Answer(item, rater, question, [])
     for question, (kind, labels) in answer.items():
         label: Any = labels[0] if labels else None
         if question in sets:
@@ -293,11 +329,11 @@ def _labels_in(
             label = "\n".join(map(str, labels))
         elif len(labels) > 1:
             reason = f"unknown label: must be one label, got {shorten(repr(labels))}"
-            yield _Label(item, rater, question, reason=reason)
+            yield Answer(item, rater, question, reason=reason)
             if request.role == "annotator":
                 continue
             label = None
-        yield _Label(item, rater, question, label)
+        yield Answer(item, rater, question, label)
 
 
 def _list_other_answers(tasks: Sequence[Any], part: str) -> Iterator[_Answer]:
@@ -309,25 +345,45 @@ def _list_other_answers(tasks: Sequence[Any], part: str) -> Iterator[_Answer]:
                 yield _results(answer)[0]
 
 
+def _list_ground_truths(answers: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [answer for answer in answers if answer.get("ground_truth") is True]
+
+
+def _age(answer: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what sorts one person's annotations of a task, those that count last."""
+    is_unused = bool(answer.get("was_cancelled") or answer.get("ground_truth"))
+    times = [str(answer.get(name) or "") for name in ("updated_at", "created_at")]
+    number = answer.get("id")
+    return not is_unused, *times, number if isinstance(number, int) else 0
+
+
 def _rater(answer: dict[str, Any], request: Request) -> Any:
-    if request.role == "judge":
+    if answer.get("ground_truth") is True and request.is_gold:
+        return request.single_rater
+    if request.role == "judge" and not request.is_gold:
         return answer.get("model_version") or request.single_rater
     rater = answer.get("completed_by")
     return rater.get("email") or rater.get("id") if isinstance(rater, dict) else rater
 
 
-def _results(answer: dict[str, Any]) -> tuple[_Answer, list[tuple[str, Any]]]:
-    """Collect the labels of an answer by question, and the types of results that are not read."""
+def _results(answer: dict[str, Any]) -> tuple[_Answer, dict[str, str]]:
+    """Collect the labels of an answer by question, and why results of others are not read."""
     found: _Answer = {}
-    unread = []
+    unread = {}
     for result in _check_json_type(answer.get("result"), list, "result"):
         question, kind = result.get("from_name"), result.get("type")
         if not isinstance(question, str):  # a relation between regions has no question
             continue
         if kind not in _HELD:
-            unread.append((question, kind))
+            unread[question] = f"Label Studio results of type {kind!r} are not read"
             continue
-        value = _check_json_type(result.get("value"), dict, "value").get(_HELD[kind])
+        body = _check_json_type(result.get("value"), dict, "value")
+        if not _OFFSETS.isdisjoint(body):
+            unread[question] = _SPAN
+            continue
+        value = body.get(_HELD[kind])
+        if kind == "pairwise":
+            value = _PAIRWISE.get(value, value)
         labels = value if isinstance(value, list) else [] if value is None else [value]
         if kind == "taxonomy":
             labels = ["/".join(map(str, x)) if isinstance(x, list) else x for x in labels]
@@ -403,7 +459,7 @@ def _is_argilla(document: Sequence[Any]) -> bool:
 
 def _argilla(
     records: Sequence[Any], lines: Sequence[int | None], request: Request
-) -> Iterator[_Label]:
+) -> Iterator[Answer]:
     """Read records: each response is one label of one user.
 
     A judge's labels are the records' `suggestions`, named by their `agent`.
@@ -428,7 +484,7 @@ def _argilla(
         for question, label, who, status in read(record):
             rater = who or request.single_rater if is_judge else who
             reason = f"{status} response" if status in ("discarded", "draft") else None
-            yield _Label(item, rater, question, label, line, reason)
+            yield Answer(item, rater, question, label, line, reason)
 
 
 def _id_sources(record: dict[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,17 @@ this text.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
 import gzip
 import json
+import lzma
 import math
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -29,11 +32,13 @@ from voirdire.records import Dropped
 
 __all__ = [
     "FORMATS_BY_SUFFIX",
+    "MAX_COLUMNS",
     "MAX_ROW_BYTES",
     "DataFile",
     "RowError",
     "Source",
     "check_header",
+    "csv_rows",
     "decode_json",
     "decode_windows_1252",
     "files_of",
@@ -64,11 +69,18 @@ MAX_ROW_BYTES = 1 << 24
 """Most bytes of a line, or of a record of a delimited file: 16 MiB."""
 
 _TOO_LONG = f"must be at most {MAX_ROW_BYTES >> 20} MiB, got more"
+_PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
+_PACKED_MARKS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz"}
+_MAX_UNPACKED = 1 << 30
+"""Most bytes of a packed file that is held as a whole."""
+
+MAX_COLUMNS = 16_384
 _BLOCK_BYTES = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _KINDS = (
     (b"\x1f\x8b", "what gzip wrote. Unpack it, or let its name end in .gz."),
+    (b"\xfd7zXZ", "what xz wrote. Unpack it, or let its name end in .xz."),
     (b"PAR1\x15", "Parquet. Declare format='parquet'."),
     (b"PK\x03\x04", "a workbook or a zip archive. Save its table as CSV, or as .xlsx."),
 )
@@ -119,7 +131,8 @@ class DataFile:
     Parameters
     ----------
     source : str, path or binary file
-        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``,
+        ``.bz2`` or ``.xz``.
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
         By default the ending of the name says, JSONL for a stream.
     delimiter : str, optional
@@ -150,6 +163,7 @@ class DataFile:
         self.encoding = encoding
         self.sheet = sheet
         self.held = held
+        self.parts: Sequence[DataFile] = (self,)  # of a folder, its files
         if not re.fullmatch(r'[^"\r\n\x80-\U0010ffff]', delimiter or ","):
             message = f"`delimiter` must be one ASCII character but the quote, got {delimiter!r}. "
             raise InputError(message + "Write a tab as '\\t'.")
@@ -163,7 +177,7 @@ class DataFile:
     def stem(self) -> str:
         """Name without folder and endings: ``train.jsonl.gz`` gives ``train``."""
         path = Path(self.name.strip("<>"))  # Python calls standard input <stdin>
-        return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
+        return (path.with_suffix("") if path.suffix.lower() in _PACKED else path).stem
 
     def fault(self, rule: str, *, line: int | None = None) -> InputError:
         """Make the error of a broken rule, with the place."""
@@ -177,11 +191,22 @@ class DataFile:
 
     def read(self) -> bytes:
         """Return its bytes."""
-        return self.join(self.blocks())
+        return self.join(self._unpack())
 
     def read_text(self) -> bytes:
         """Return its text as UTF-8."""
-        return self.join(self.decode(self.blocks()))
+        return self.join(self.decode(self._unpack()))
+
+    def _unpack(self) -> Iterator[bytes]:
+        """Read all blocks, but not more of a packed file than memory should hold."""
+        is_plain = isinstance(self.source, str | Path) and Path(self.source).suffix not in _PACKED
+        n_bytes = 0
+        for block in self.blocks():
+            n_bytes += len(block)
+            if n_bytes > _MAX_UNPACKED and not is_plain:
+                size = _MAX_UNPACKED >> 30
+                raise self.fault(f"must unpack to at most {size} GiB, got more. Unpack it first.")
+            yield block
 
     def join(self, blocks: Iterable[bytes]) -> bytes:
         """Join blocks; refuse a file with only white space."""
@@ -210,7 +235,7 @@ class DataFile:
     def _read(self, stream: IO[bytes]) -> bytes:
         try:
             data: object = stream.read(_BLOCK_BYTES)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             why = shorten(str(error))
             raise self.fault(
                 f"must be a file that can be read, got {why!r}. Write it again."
@@ -272,8 +297,7 @@ def _find_format(source: Source, declared: str | None) -> str:
     if not isinstance(source, str | Path) or str(source) == "-":
         return declared or "jsonl"
     path = Path(source)
-    is_gzip = path.suffix.lower() == ".gz"
-    suffix = (path.with_suffix("") if is_gzip else path).suffix.lower()
+    suffix = (path.with_suffix("") if path.suffix.lower() in _PACKED else path).suffix.lower()
     found = declared or FORMATS_BY_SUFFIX.get(suffix)
     if found is None:
         with _open(source):
@@ -281,10 +305,6 @@ def _find_format(source: Source, declared: str | None) -> str:
         known = ", ".join(FORMATS_BY_SUFFIX)
         message = f"`source` must end in one of {known}, got {str(source)!r}. Declare its `format`."
         raise InputError(message)
-    if is_gzip and found in ("parquet", "xlsx"):
-        kind = "Parquet" if found == "parquet" else "a workbook"
-        message = f"`source` must not be compressed again where it is {kind}, got {str(source)!r}. "
-        raise InputError(message + "Unpack it.")
     return found
 
 
@@ -294,15 +314,18 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
     if not isinstance(source, str | Path):
         yield source
     elif str(source) == "-":
-        yield sys.stdin.buffer
+        start = sys.stdin.buffer.peek(6) if hasattr(sys.stdin.buffer, "peek") else b""
+        ending = next((_PACKED_MARKS[mark] for mark in _PACKED_MARKS if start.startswith(mark)), "")
+        unpack = _PACKED.get(ending, lambda file: file)
+        yield cast("IO[bytes]", unpack(sys.stdin.buffer))
     else:
         try:
             file = Path(source).open("rb")  # noqa: SIM115
         except (OSError, ValueError) as error:
             raise InputError(_explain_unreadable(source, error)) from error
         with file:
-            is_gzip = Path(source).suffix.lower() == ".gz"
-            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_gzip else file
+            unpack = _PACKED.get(Path(source).suffix.lower(), lambda file: file)
+            yield cast("IO[bytes]", unpack(file))
 
 
 def _explain_unreadable(source: str | Path, error: Exception) -> str:
@@ -315,36 +338,29 @@ def _explain_unreadable(source: str | Path, error: Exception) -> str:
     return f"`source` must be a file that can be read, got {name!r} ({why}). Check the path."
 
 
-def files_of(source: str | Path) -> list[str | Path]:
-    """List the files of verdicts in a folder, sorted by name; return another source itself.
+def files_of(source: str | Path, *, held: str = "verdicts") -> list[str | Path]:
+    """List the files of a folder, sorted by name; return another source itself.
 
-    Hidden files, lists of dropped rows, and stores of replies are left out.
+    Hidden files, lists of dropped rows, and stores of replies are left out; of items there may be
+    packed files too.
     """
     folder = Path(source)
+    packed = "" if held == "verdicts" else r"(?:\.gz|\.bz2|\.xz)?"
+    name = re.compile(rf"(?!\.)(?!.*\.dropped\.).*\.(?:parquet|jsonl|ndjson|csv){packed}", re.I)
     try:
         if str(source) == "-" or not folder.is_dir():
             return [source]
-        found = sorted(path for path in folder.iterdir() if _may_hold_verdicts(path))
+        found = sorted(x for x in folder.iterdir() if name.fullmatch(x.name) and x.is_file())
     except (OSError, ValueError) as error:
         raise InputError(_explain_unreadable(source, error)) from error
     if not found:
+        argument = "judges" if held == "verdicts" else "source"
         msg = (
-            "`judges` must be files of verdicts, or a folder with some (.parquet, .jsonl, .csv), "
-            f"got the folder {str(folder)!r} without any. Name the files themselves."
+            f"`{argument}` must be files of {held}, or a folder with some (.parquet, .jsonl, "
+            f".csv), got the folder {str(folder)!r} without any. Name the files themselves."
         )
         raise NoDataError(msg)
     return [*found]
-
-
-def _may_hold_verdicts(path: Path) -> bool:
-    name = path.name.lower()
-    is_verdicts = name.endswith((".parquet", ".jsonl", ".ndjson", ".csv"))
-    return (
-        is_verdicts
-        and not name.startswith(".")
-        and not name.endswith(".dropped.jsonl")
-        and path.is_file()
-    )
 
 
 # Lines and records ----------------------------------------------------------------------------
@@ -380,7 +396,7 @@ def numbered_lines(
 
 def decode_windows_1252(data: bytes) -> str | None:
     """Decode Windows-1252 text; None for bytes that look like damaged UTF-8 or are not text."""
-    beyond = re.search(rb"[\x80-\xff]+", data)
+    beyond = None if data.isascii() else re.search(rb"[\x80-\xff]+", data)
     if beyond is None or data.startswith(_UTF_16_MARKS):
         return None
     with suppress(UnicodeDecodeError):  # some bytes are not letters in Windows-1252 either
@@ -400,18 +416,29 @@ def find_delimiter(header: bytes) -> str:
 
 
 def check_header(header: Sequence[str], *, file: DataFile, line: int) -> None:
-    """Refuse repeated column names."""
-    twice = next((name for name in header if header.count(name) > 1), None)
+    """Refuse repeated column names, NUL in them, and more columns than a table has."""
+    if len(header) > MAX_COLUMNS:
+        rule = f"a table must have at most {MAX_COLUMNS:,} columns, got {len(header):,}. "
+        raise file.fault(rule + "Write a row for each label.", line=line)
+    if any("\0" in name for name in header):
+        rule = "a header must hold no NUL, which UTF-16 without its mark has. "
+        raise file.fault(rule + "Declare encoding='utf-16-le'.", line=line)
+    twice = next((name for name, count in Counter(header).items() if count > 1), None)
     if twice is not None:
         rule = f"column `{shorten(twice)}` must appear once, got it twice. Rename one."
         raise file.fault(rule, line=line)
+
+
+def csv_rows(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Iterator[list[str]]:
+    """Split lines into fields; a cell may be as long as a row."""
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * MAX_ROW_BYTES))
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
 
 
 def split_records(
     lines: Iterable[tuple[int, bytes | None]], *, delimiter: str, file: DataFile
 ) -> Iterator[tuple[int, list[str], int]]:
     """Yield the first line, fields and size of every record; a blank line has no fields."""
-    csv.field_size_limit(max(csv.field_size_limit(), 2 * MAX_ROW_BYTES))
     start = size = 0
     texts: list[str] = []  # of the record so far
 
@@ -430,7 +457,7 @@ def split_records(
     cell = rf'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\r\n{mark}]*+)'
     well_quoted = re.compile(rf"(?:{cell}(?:{mark}|\r?\n))*+")
     try:
-        for fields in csv.reader(feed(), delimiter=delimiter, strict=True):
+        for fields in csv_rows(feed(), delimiter, strict=True):
             if any('"' in field for field in fields):  # the reader accepts them anywhere
                 _check_quotes("".join(texts), well_quoted, file=file, line=start)
             yield start, fields, size
@@ -547,13 +574,8 @@ def is_unicode(value: Any) -> bool:
         msgspec.json.encode(value, enc_hook=str)
     except UnicodeEncodeError:
         return False
-    except (
-        TypeError,
-        ValueError,
-        OverflowError,
-        RecursionError,
-    ):  # not as JSON, which may hold them
-        return True
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        pass  # not as JSON, which may hold them
     return True
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -15,14 +17,14 @@ from voirdire._messages import shorten
 from voirdire._validation import change_fields, check_count
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemReading
-from voirdire.io.files import DataFile, RowError, got
+from voirdire.io.files import DataFile, RowError, files_of, got
 from voirdire.io.messages import check_images
 from voirdire.io.rows import open_frame, stream_rows, table_rows
 from voirdire.io.shapes import (
     CompletionList,
     ShapeFinder,
     drafts_of,
-    read_ranked_completions,
+    read_completions,
 )
 from voirdire.records import Dropped, Item
 
@@ -103,13 +105,14 @@ def stream_items(
 
     Which shape a row has is told by its keys alone, row by row: `prompt` and `response` (or their
     synonyms, as text or as messages), `messages`, `chosen` and `rejected`, `ranked`, `response_a`
-    and `response_b`, OpenAI's requests and completions. Every other column goes into the items'
-    metadata. The guide "Read items" lists them all.
+    and `response_b`, those of public data sets. Every other column goes into the items' metadata.
+    The guide "Read items" lists them all.
 
     Parameters
     ----------
     source : str, path or binary file
-        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``,
+        ``.bz2`` or ``.xz``, or be a folder of the parts of one table.
     reading : ItemReading, optional
         How the file is laid out, and what of it becomes an item.
     batch_size : int, optional
@@ -120,8 +123,10 @@ def stream_items(
         - `format`: how the file is written; by default the ending of its name says, JSONL for a
           stream.
         - `columns`: our names to the file's, for `id`, `prompt`, `response`, `other` (the second
-          response of a pair), `messages`, `chosen`, `rejected`, `ranked`, `behavior`, `group` and
-          `cluster`.
+          response of a pair), `messages`, `system`, `context`, `chosen`, `rejected`, `ranked`,
+          `preferred`, `behavior`, `group` and `cluster`.
+        - `make_item`: for rows of any other form: it takes a row, a dict, and returns one of a form
+          that is read, or a list of them.
         - `judged`: what of a response is judged: the last message by the assistant without its
           reasoning (``"final_answer"``, the default); that message whole (``"with_reasoning"``);
           or everything after the prompt, with tool calls and their results (``"whole_turn"``).
@@ -193,15 +198,22 @@ def stream_items(
 
 
 def open_items(source: Source, layout: ItemLayout, *, held: str = "item") -> DataFile:
-    """Open a file of items with its layout; `held` names its content in messages."""
-    return DataFile(
-        source,
-        format=layout.format,
-        delimiter=layout.delimiter,
-        encoding=layout.encoding,
-        sheet=layout.sheet,
-        held=held,
-    )
+    """Open a file of items, or a folder of its parts; `held` names its content in messages."""
+    found = files_of(source, held=f"{held}s") if isinstance(source, str | Path) else [source]
+    parts = [
+        DataFile(
+            part,
+            format=layout.format,
+            delimiter=layout.delimiter,
+            encoding=layout.encoding,
+            sheet=layout.sheet,
+            held=held,
+        )
+        for part in found
+    ]
+    file = copy(parts[0])
+    file.name, file.parts = file.name if len(parts) == 1 else str(source), parts
+    return file
 
 
 def read_items(source: Source, *, reading: ItemReading | None = None, **settings: Any) -> ItemTable:
@@ -210,7 +222,8 @@ def read_items(source: Source, *, reading: ItemReading | None = None, **settings
     Parameters
     ----------
     source : str, path or binary file
-        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``,
+        ``.bz2`` or ``.xz``, or be a folder of the parts of one table.
     reading, **settings
         As for `stream_items`.
 
@@ -267,7 +280,8 @@ def check_items(opened: Callable[[], Source], reading: ItemReading) -> None:
 
     reader, rows = start()
     seen = SeenIds(source=reader.source)
-    found = ((name, line) for line, row, _ in rows for name in reader.ids_of(row, line))
+    made = reader.make_rows(rows)
+    found = ((name, line) for line, row, _ in made for name in reader.ids_of(row, line))
     while part := list(islice(found, _CHECKED_AT_ONCE)):
         if seen.first_repeat(*zip(*part, strict=True)) is not None:
             break
@@ -363,13 +377,38 @@ class ItemReader:
         return self.batches(self.rows(file), batch_size=batch_size)
 
     def rows(self, file: DataFile) -> FoundRows:
-        """Read the rows of a file, before they become items."""
-        return stream_rows(
-            file,
-            check_header=self.check_header,
-            is_row=self.is_row,
-            id_column=self.finder.columns.get("id", "id"),
-        )
+        """Read the rows of a file, before they become items; messages name the part of a folder."""
+        id_column = self.finder.columns.get("id", "id")
+        check: Any = {"check_header": self.check_header, "is_row": self.is_row}
+        parts = [
+            (part.name, part.stem, stream_rows(part, **check, id_column=id_column))
+            for part in file.parts
+        ]
+
+        def found() -> FoundRows:
+            for name, stem, rows in parts:
+                self.source, self.finder.source, self.stem = name, name, stem
+                yield from rows
+            self.source = self.finder.source = file.name
+
+        return found()
+
+    def make_rows(self, rows: FoundRows) -> FoundRows:
+        """Apply `make_item` to every row, which gives one row, several or none."""
+        make, key = self.reading.make_item, self.finder.columns.get("id", "id")
+        if make is None:
+            yield from rows
+            return
+        for line, row, size in rows:
+            made = make(row) if isinstance(row, dict) else row
+            if isinstance(made, list | tuple):
+                for number, each in enumerate(made):
+                    yield line, {key: f"{self.stem}:{line}:{number}"} | each, size
+            elif made is not None:
+                yield line, made, size
+            if not made:
+                reason = "`make_item` gave nothing"
+                yield line, Dropped(reason=reason, source=self.source, line=line), size
 
     def batches(self, rows: FoundRows, *, batch_size: int) -> Iterator[ItemBatch]:
         """Convert rows batch by batch; check that ids are unique and that there are items.
@@ -382,6 +421,7 @@ class ItemReader:
             If no row gave an item.
         """
         seen = SeenIds(source=self.source)
+        made = self.make_rows(rows)
         total = n_items = 0
         first_drop: Dropped | None = None
         while True:
@@ -389,7 +429,7 @@ class ItemReader:
             lines: list[int] = []
             dropped: list[Dropped] = []
             n_rows = n_bytes = 0
-            for line, row, size in rows:
+            for line, row, size in made:
                 n_rows += 1
                 n_bytes += size
                 dropped += self.take(row, line, items)
@@ -408,8 +448,9 @@ class ItemReader:
             self.refuse_empty(n_rows=total, first=first_drop)
 
     def check_header(self, header: Sequence[str]) -> None:
-        """Refuse a table that lacks a column."""
-        self.finder.check_header(header)
+        """Refuse a table that lacks a column, unless its rows are made into others."""
+        if self.reading.make_item is None:
+            self.finder.check_header(header)
 
     def check_declared(self) -> None:
         """Refuse a declared column that no row had, after all rows were read."""
@@ -470,12 +511,15 @@ class ItemReader:
 
     def completions_of(self, row: Any, line: int) -> CompletionList | None:
         """Return the completions of a row that ranks several of one prompt; else None."""
-        shape = self.finder.shape(_keys(row)) if isinstance(row, dict) else None
-        if shape is None or shape.name != "ranked":
+        if not isinstance(row, dict):
+            return None
+        shape = self.finder.shape(_keys(row))
+        if shape.name not in ("ranked", "public", "preference", "preferred pair"):
             return None
         self._note_keys(row)
         name = _name_at(row, shape.id) or f"{self.stem}:{line}"
-        return read_ranked_completions(row, shape, columns=self.finder.columns, name=name)
+        columns, pairs = self.finder.columns, self.reading.pairs
+        return read_completions(row, shape, columns=columns, name=name, pairs=pairs)
 
     def _note_keys(self, row: Mapping[str, Any]) -> None:
         if self.finder.unseen:
@@ -491,7 +535,9 @@ class ItemReader:
             if not isinstance(row, dict):
                 raise RowError(f"row must be a JSON object, got {got(row)}")
             self._note_keys(row)
-            self._decode_cells(row)
+            for column in self.finder.chat_columns:  # a blank cell holds no messages
+                if isinstance(row.get(column), str) and not row[column].strip():
+                    row[column] = None
             shape = self.finder.shape(_keys(row))
             name = _name_at(row, shape.id) or f"{self.stem}:{line}"
             drafts = drafts_of(row, shape)
@@ -506,13 +552,6 @@ class ItemReader:
             for draft in drafts
             if isinstance(draft, RowError)
         ]
-
-    def _decode_cells(self, row: dict[str, Any]) -> None:
-        """Take blank cells of messages for none."""
-        for column in self.finder.chat_columns:
-            value = row.get(column)
-            if isinstance(value, str) and not value.strip():
-                row[column] = None
 
     def _finish(
         self,
@@ -561,17 +600,11 @@ def name_of(value: Any, *, column: str) -> str | None:
     """Return an id, a group or the like as text: 3 and 3.0 are ``"3"``, blank text is None."""
     if isinstance(value, str):
         return value if value.strip() else None
-    try:
-        if isinstance(value, float) and math.isfinite(value):
-            is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
-            return f"{int(value)}" if is_whole else f"{value!r}"
-        if isinstance(value, Decimal) and value.is_finite():  # as databases return whole numbers
-            is_whole = abs(value) < _MAX_WHOLE and value == int(value)
-            return f"{int(value)}" if is_whole else f"{value}"
-        if isinstance(value, int) and not isinstance(value, bool):
-            return f"{value}"
-    except ValueError:  # more digits than Python converts
-        pass
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    with suppress(ValueError, OverflowError):  # more digits than Python converts
+        if is_number and math.isfinite(value):
+            is_whole = value == int(value) and abs(value) < _MAX_WHOLE
+            return f"{int(value)}" if is_whole or isinstance(value, int) else f"{value}"
     raise RowError(f"must be text or a number, got {got(value)}", column=column)
 
 
@@ -613,7 +646,7 @@ class SeenIds:
 
     def first_repeat(self, ids: Sequence[str], lines: Sequence[int]) -> tuple[int, int] | None:
         """Add the ids of a batch; return the place of a repeated one, and its first line."""
-        hashes = np.fromiter((hash(_squeeze_spaces(name)) for name in ids), dtype=np.int64)
+        hashes = np.fromiter((hash(" ".join(name.split())) for name in ids), dtype=np.int64)
         order = np.argsort(hashes, kind="stable")
         run = np.array([hashes, lines])[:, order]
         repeats = [  # (place in the batch, line of the first)
@@ -632,8 +665,3 @@ class SeenIds:
             run = both[:, np.argsort(both[0], kind="stable")]
         self._runs.append(run)
         return None
-
-
-def _squeeze_spaces(name: str) -> str:
-    """Replace runs of white space by one space, and strip the ends."""
-    return " ".join(name.split())

@@ -6,7 +6,6 @@ have columns, and *one-hot* where every label of a set has a column of 0 and 1.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -19,8 +18,17 @@ import polars as pl
 from voirdire._messages import shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.cells import CellReader, Unreadable, check_sorts, find_kind, unfold_choices
-from voirdire.io.declared import LabelSource, Reading, Request, Role
+from voirdire.io.cells import (
+    NO_ANSWERS,
+    CellReader,
+    Unreadable,
+    check_sorts,
+    count_no_answers,
+    find_kind,
+    read_written_numbers,
+    unfold_choices,
+)
+from voirdire.io.declared import LabelSource, Reading, Request, Role, split_names
 from voirdire.io.exports import open_labels, table_of_mapping, unflatten
 from voirdire.io.files import place
 from voirdire.io.labels import (
@@ -30,6 +38,14 @@ from voirdire.io.labels import (
     drop_repeats,
     fold_spelling,
     list_words,
+)
+from voirdire.io.layouts import explain_missing
+from voirdire.io.pairs import EXCHANGED
+from voirdire.io.raters import (
+    explain_doubts,
+    explain_questions,
+    find_doubts,
+    find_questions,
 )
 from voirdire.io.rows import open_frame
 from voirdire.io.values import (
@@ -54,9 +70,9 @@ _DEFAULT_THRESHOLD = 0.5
 """Default threshold of booleans."""
 
 _MOST_UNREAD = 0.1
+_MOST_BLANK, _FEW_CELLS, _FEW_WORDS = 0.2, 10, 3
 _MOST_NAMES = 20
-_FEWEST_TO_COMPARE = 5
-"""A column with this many labels should share one with another column."""
+_LONGEST_NAME = 60
 _OF_THRESHOLDS = ("boolean", "choice", None)
 """Kinds of verdicts with a threshold; the second one is only read to be refused."""
 _REASONS = ("reason", "reasoning", "rationale", "explanation")
@@ -169,7 +185,8 @@ def read_labels(
 
 def columns_of(file: str | Path, reading: Reading) -> frozenset[str]:
     """Return the columns of a file of labels; none where its format has no names for them."""
-    request = Request(role="judge", **{x.name: getattr(reading, x.name) for x in fields(Reading)})
+    declared = {x.name: getattr(reading, x.name) for x in fields(Reading)}
+    request = Request(role="judge", columns_only=True, **declared)
     table = _open(file, request, None)
     return frozenset(table.columns if table.tabular else ())
 
@@ -192,7 +209,7 @@ def _stem(source: Any, source_name: str | None) -> str:
     if not isinstance(source, str | Path) or str(source) == "-":
         return source_name or "judge"
     path = Path(source)
-    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
+    return (path.with_suffix("") if path.suffix.lower() in (".gz", ".bz2", ".xz") else path).stem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +281,9 @@ class _Reader:
         self.table = table
         self.request = request
         self.is_judge = request.role == "judge"
+        self.missing = list(request.missing)
+        if request.kind != "text":
+            self.missing += [word for word in NO_ANSWERS if word not in (request.labels or ())]
         self.layout = self._find_layout()
 
     def labels(self) -> LabelTable:
@@ -274,12 +294,12 @@ class _Reader:
         rows = table.load(list(needed))
         if rows.lines.is_empty() and not table.dropped:
             self._refuse_nothing("no rows")
-        cells = self._keep_asked_question(self._keep_wanted_raters(self._melt(rows)))
+        cells = self._check_raters(self._melt(rows))
+        cells = self._keep_asked_question(self._keep_wanted_raters(cells))
         if self.request.kind != "choice":
             cells = self._keep_propositions(cells)
         cells = self._keep_identified_rows(cells)
         cells = replace(cells, kind=self._kind(cells))
-        self._check_raters(cells)
         cells = self._read(cells)
         cells = self._unify_spellings(cells)
         cells = drop_repeats(cells, cells.column)
@@ -304,17 +324,22 @@ class _Reader:
             question=self._find_column("question", "question"),
             cluster=self._find_column("cluster", "cluster"),
             seen="seen_judge" if has_seen else None,
+            turned=EXCHANGED if EXCHANGED in table.columns else None,
         )
         shared = ["annotator"] if request.judge_columns else []
         rater = self._find_column("rater", request.role, "rater", *shared)
         answers = self._answers()
         wanted = request.named_raters or request.raters
-        if wanted is not None and not (rater and answers):
+        is_hot = request.kind == "multilabel" and not {*(wanted or ())} & {*table.columns}
+        if wanted is not None and not (rater and (answers or is_hot)):
+            wanted = split_names(wanted, table.columns)
             for name in wanted:
                 if name not in table.columns:
                     self._refuse_missing(name, way_out=self._correct_raters())
             return _Layout(columns=columns, raters=tuple(wanted))
-        if answers:
+        judges = split_names(request.judge_columns or (), table.columns)
+        is_wide = rater is None and bool(judges) and {*judges} <= {*table.columns}
+        if answers and not is_wide:
             if rater is None and not self.is_judge and request.rater_name is None:
                 self._refuse_missing("annotator")
             has_fingerprint = self.is_judge and "fingerprint" in table.columns
@@ -332,8 +357,8 @@ class _Reader:
             return _Layout(columns=columns | {"rater": rater}, hot=tuple(others))
         if rater is not None or not others:
             self._refuse_missing("label")
-        raters = tuple(filter(request.is_wanted, others))
-        return _Layout(columns=columns, raters=raters, is_guessed=request.judge_columns is None)
+        raters = tuple(request.wanted_raters(others))
+        return _Layout(columns=columns, raters=raters, is_guessed=True)
 
     def _texts(self, columns: Mapping[str, str]) -> dict[str, str]:
         """Find the columns of reasons, prompts and responses."""
@@ -402,10 +427,9 @@ class _Reader:
 
     def _refuse_missing(self, name: str, *, way_out: str | None = None) -> NoReturn:
         columns = self.table.columns
-        wide = "" if name == "item" else ", or name the columns of a wide table with raters=[...]"
         if len(columns) == 1 and any(mark in columns[0] for mark in ",;\t|"):
             way_out = "Declare the `delimiter` that parts its columns."
-        way_out = way_out or f'Name it with columns={{"{name}": ...}}{wide}.'
+        way_out = way_out or explain_missing(self.table, self.request, name)
         refuse_column(self.table, name, way_out=way_out)
 
     # One row per question, item and rater
@@ -440,7 +464,7 @@ class _Reader:
         elif "label" in layout.columns:
             raw = code_values(rows.columns[layout.columns["label"]])
             if request.kind in ("multilabel", None):
-                raw = unfold_choices(raw, missing=request.missing)
+                raw = unfold_choices(raw, missing=self.missing)
         else:
             raw = CodedColumn.constant(None, len(lines))
         column = layout.columns.get("probability") or layout.columns.get("label")
@@ -482,7 +506,7 @@ class _Reader:
                 raise InputError(
                     f"{place(self.table.source, line=line, column=name)} must hold 0 or 1 where "
                     f"every label has a column, got {shorten(repr(coded.values[code]))}. Name the "
-                    'labels with labels=[...], or their one column with columns={"label": ...}.'
+                    'labels with `labels`, or their one column with columns={"label": ...}.'
                 )
         if not flags:
             self._refuse_missing("label")
@@ -501,12 +525,13 @@ class _Reader:
         if column is None:
             return cells
         known = cells.raters
-        for name in self.request.named_raters or ():
+        for name in split_names(self.request.named_raters or (), cells.rater.values):
             if name not in known:
                 names = ", ".join(repr(shorten(rater)) for rater in sorted(known)[:_MOST_NAMES])
                 msg = f"{self.table.source}: column `{column}` must hold {name!r}, got {names}. "
                 raise InputError(msg + self._correct_raters())
-        wanted = [name if self.request.is_wanted(name) else None for name in cells.rater.values]
+        kept = self.request.wanted_raters(cells.rater.values)
+        wanted = [name if name in kept else None for name in cells.rater.values]
         if None not in wanted:
             return cells
         cells = replace(cells, rater=cells.rater.recode(wanted))
@@ -559,11 +584,13 @@ class _Reader:
             cells = replace(cells.where(~absent), dropped=(*cells.dropped, *drops))
         return cells
 
-    def _is_blank(self, cells: _Cells) -> NDArray[np.bool_]:
+    def _is_blank(self, cells: _Cells, *words: str) -> NDArray[np.bool_]:
         """Return which rows are empty cells of a wide table, which are not listed as dropped."""
         if not self.layout.raters:
             return np.zeros(len(cells), np.bool_)
-        blank = [isinstance(value, str) and not value.strip() for value in cells.label.values]
+        blank = [
+            isinstance(value, str) and value.strip() in ("", *words) for value in cells.label.values
+        ]
         return np.array([*blank, True])[cells.label.codes]
 
     # What the labels are
@@ -574,8 +601,10 @@ class _Reader:
         if declared is None:
             if has_threshold.any() or cells.given("probability").any():
                 return "boolean"
+            if cells.turned is not None:
+                return "pairwise"
             what = f"labels of {self.table.source}"
-            return find_kind(cells.label.used(), what=what, missing=self.request.missing)
+            return find_kind(cells.label.used(), what=what, missing=self.missing)
         is_choice_of_judge = declared == "choice" and self.is_judge and not self.request.labels
         if is_choice_of_judge and has_threshold.any():  # no annotator has the label "true"
             msg = (
@@ -589,36 +618,24 @@ class _Reader:
             raise InputError(msg)
         return declared
 
-    def _check_raters(self, cells: _Cells) -> None:
-        """Refuse a wide table with an undeclared column that does not look like a rater.
-
-        Such a column has no label in common with any other.
-        """
+    def _check_raters(self, cells: _Cells) -> _Cells:
+        """Refuse a wide table with an undeclared column that may be no rater."""
         raters = self.layout.raters
-        if not self.layout.is_guessed or len(raters) < 2 or cells.kind in ("scale", "text"):
-            return
-        codes = [cells.label.codes[cells.rater.codes == number] for number in range(len(raters))]
-        used = [np.unique(each[each >= 0]) for each in codes]
-        n_columns = np.bincount(np.concatenate(used), minlength=len(cells.label.values))
-        strange = [
-            name
-            for name, each, its in zip(raters, codes, used, strict=True)
-            if (n_columns[its] == 1).all() and np.count_nonzero(each >= 0) >= _FEWEST_TO_COMPARE
-        ]
-        if not strange:
-            return
-        flag = "--judge-column" if self.is_judge else "--rater"
-        others = [name for name in raters if name not in strange]
-        shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
-        paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
-        hint = f"Name the raters: {paste}"
-        if not others:  # most likely a table of one label a row, under unknown names
-            whose = "judge" if self.is_judge else "annotator"
-            hint = f"If each row is one label, call the columns '{whose}' and 'label'."
-        raise InputError(
-            f"{self.table.source}: every column that is not declared must be a rater, got {shown}, "
-            f"which has no label in common with any other column. {hint}"
-        )
+        if not self.layout.is_guessed or len(raters) < 2:
+            return cells
+        option = "--judge-column" if self.is_judge else "--rater"
+        judges = split_names(self.request.judge_columns or (), self.table.columns)
+        if questions := find_questions(
+            raters, () if self.is_judge else judges, is_judge=self.is_judge
+        ):
+            raise InputError(explain_questions(questions, self.request, self.table.source))
+        codes = cells.label.codes.reshape(len(raters), -1).T
+        doubts, hints = find_doubts(raters, codes, cells.label.values, is_judge=self.is_judge)
+        if doubts:
+            source = self.table.source
+            raise InputError(explain_doubts(doubts, raters, source=source, option=option))
+        notes = [f"{shorten(name)!r} is always the majority of the others" for name in hints]
+        return replace(cells, notes=(*cells.notes, *notes))
 
     def _read(self, cells: _Cells) -> _Cells:
         """Read every label; a cell without one is set aside, or is a judge's failure."""
@@ -628,9 +645,16 @@ class _Reader:
             cells.kind,
             where=cells.place_of,
             one_question="question" not in self.layout.columns or request.question is not None,
-            missing=request.missing,
+            missing=self.missing,
         )
-        reader = CellReader(cells.kind, request.labels or (), request.separator, request.missing)
+        cells = replace(cells, notes=(*cells.notes, *self._note_no_answers(cells)))
+        missing = self.missing
+        if cells.kind == "multilabel" and not self.layout.hot:
+            missing = [*missing, *([""] if self._is_blank_missing(cells) else [])]
+        labels = request.labels or ()
+        written, notes, top = self._read_written(cells)
+        cells = replace(cells, notes=(*cells.notes, *notes), top=top)
+        reader = CellReader(cells.kind, labels, request.separator, missing, request.order, written)
         raw = cells.label
         found = [reader.read(value) for value in raw.values]
         if cells.probability is not None:
@@ -640,12 +664,14 @@ class _Reader:
             found += [reader.read_probability(value, threshold=cut) for value in stated]
         nothing = reader.read("" if table.blank_is_null and not self.layout.hot else None)
         cells = replace(cells, label=raw)
-        label = raw.recode([_label_in(each) for each in found], nothing=_label_in(nothing))
-        reason = raw.recode([_reason_in(each) for each in found], nothing=_reason_in(nothing))
+        both = [
+            (None, x.reason) if isinstance(x, Failure) else (x, None) for x in (*found, nothing)
+        ]
+        label, reason = (raw.recode(x[:-1], nothing=x[-1]) for x in zip(*both, strict=True))
         is_lost = reason.codes >= 0
         unknown = [*(isinstance(each, Unreadable) for each in found), False]
         is_unknown = np.array(unknown)[raw.codes] & (cells.failure.codes < 0)
-        listed = is_unknown if self.is_judge else is_lost & ~self._is_blank(cells)
+        listed = is_unknown if self.is_judge else is_lost & ~self._is_blank(cells, *NO_ANSWERS)
         self._check_readable(cells, reason, is_unknown, n_read=int((~is_lost).sum()))
         drops = [
             cells.drop(row, reason=reason.value(row)) for row in np.flatnonzero(listed).tolist()
@@ -662,6 +688,58 @@ class _Reader:
             fingerprints=self._fingerprints(cells),
         )
 
+    def _is_blank_missing(self, cells: _Cells) -> bool:
+        """Whether a blank cell of a set means no answer; ask where a rater has many of them."""
+        blank, source = self.request.blank, self.table.source
+        if blank is not None or not self.table.blank_is_null or "" in self.request.missing:
+            return blank == "missing"
+        is_blank = self._is_blank(cells) if self.layout.raters else cells.label.codes < 0
+        for code, rater in enumerate(cells.rater.values):
+            mine = is_blank[cells.rater.codes == code]
+            n_blank = int(mine.sum())
+            if _FEW_CELLS <= len(mine) > n_blank > _MOST_BLANK * len(mine):
+                raise InputError(
+                    f"{source}: `blank` must be given where more than a fifth of a rater's cells "
+                    f"are blank, got {n_blank:,} of {len(mine):,} by {shorten(rater)!r}. Declare "
+                    "blank='missing' if the rater was not asked about these items, "
+                    "blank='nothing' if none of the labels applies to them."
+                )
+        return False
+
+    def _read_written(
+        self, cells: _Cells
+    ) -> tuple[dict[str, float], tuple[str, ...], float | None]:
+        """Read the numbers of a scale that are no plain numbers, and say how."""
+        if cells.kind != "scale" or self.request.order:
+            return {}, (), None
+        texts = [each.strip() for each in cells.label.used() if isinstance(each, str)]
+        try:
+            written, first, top = read_written_numbers(texts)
+        except InputError as error:
+            raise InputError(f"{self.table.source}: {error}") from None
+        shown = [f"{shorten(text)!r} as {number:g}" for text, number in first.items()]
+        notes = (f"{self.table.source}: read {', '.join(shown)}",) if shown else ()
+        return written, notes, top
+
+    def _note_no_answers(self, cells: _Cells) -> tuple[str, ...]:
+        """Say which words were taken for no answer; refuse those that may be labels."""
+        source, labels = self.table.source, self.request.labels
+        declared = {*self.request.missing, *map(str, labels or ())}
+        sure, doubtful = count_no_answers(cells.label, cells.kind, is_judge=self.is_judge)
+        asked = {word: count for word, count in doubtful.items() if word not in declared}
+        if asked and not labels:
+            counted = ", ".join(f"{shorten(word)!r} ({n:,})" for word, n in asked.items())
+            used = [format_name(each) or "" for each in cells.label.used()]
+            words = [each for each in used if each and each not in (*sure, *declared)]
+            is_short = len(words) <= _MOST_NAMES and max(map(len, words)) <= _LONGEST_NAME
+            known = f"labels={words}" if is_short else "`labels`"
+            raise InputError(
+                f"{source}: labels must be answers, got {counted}, which may mean that there is "
+                f"none. Declare missing={list(asked)} if so, or {known} if they are labels."
+            )
+        taken = [f"{word!r} ({n:,})" for word, n in sure.items() if word not in declared]
+        return (f"{source}: taken for no answer: {', '.join(taken)}",) if taken else ()
+
     def _check_readable(
         self, cells: _Cells, reason: CodedColumn, is_unknown: NDArray[np.bool_], *, n_read: int
     ) -> None:
@@ -674,6 +752,10 @@ class _Reader:
         first = cells.drop(row, reason=reason.value(row))
         is_hopeless = self.request.kind == "boolean" and not n_read
         more = " Declare kind='choice' for other words." if is_hopeless else ""
+        unread = [cells.label.value(each) for each in np.flatnonzero(is_unknown).tolist()]
+        words = [*dict.fromkeys(format_name(each) or "" for each in unread)]
+        if n_read and cells.kind in ("boolean", "scale") and len(words) <= _FEW_WORDS:
+            more = f" Declare missing={words} if they mean that there is no answer."
         raise InputError(
             f"{n_unknown:,} of {n_given:,} labels of {self.table.source} cannot be read, more than "
             f"one in ten. The first, {first.place()} (item {shorten(first.item or '')!r}, rater "
@@ -726,14 +808,6 @@ def _code_texts(column: Column) -> CodedColumn:
     coded = code_values(column)
     texts = [(format_name(value) or "")[:_MOST_CHARACTERS] or None for value in coded.values]
     return coded.recode(texts)
-
-
-def _label_in(found: Any) -> Any:
-    return None if isinstance(found, Failure) else found
-
-
-def _reason_in(found: Any) -> str | None:
-    return found.reason if isinstance(found, Failure) else None
 
 
 def _present(**columns: str | None) -> dict[str, str]:

@@ -17,7 +17,8 @@ from voirdire.documents import to_canonical_json
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.io.files import place
-from voirdire.io.values import CodedColumn, format_name
+from voirdire.io.pairs import OTHER_SIDE
+from voirdire.io.values import CodedColumn, code_values, format_name
 from voirdire.records import Dropped, Failure
 from voirdire.records.plain import without_nan
 
@@ -37,6 +38,7 @@ __all__ = [
     "hash_labels",
     "join_tables",
     "list_words",
+    "match_pairs",
     "split_raters",
 ]
 
@@ -63,6 +65,9 @@ class LabelTable:
     reason, prompt, response : CodedColumn or None
         The judge's reason, and the texts of the item, where a table of at most 100,000 rows has
         them: at most 2,000 characters each.
+    turned : CodedColumn or None
+        For votes between two sides whether they were exchanged, "yes" or "no", so that A is the
+        first by name; -1 where the file does not name them.
     source : CodedColumn
         Names of the files or frames.
     lines : ndarray of int
@@ -78,6 +83,8 @@ class LabelTable:
         Notes about the file for the reader, one sentence each.
     stated : ndarray of float, or None
         The judge's stated probability of true, in [0, 1]; nan where there is none.
+    top : float or None
+        The largest number of a scale that is written as 4/5 or 85% (then 1).
     """
 
     kind: QuestionKind
@@ -91,6 +98,7 @@ class LabelTable:
     reason: CodedColumn | None = None
     prompt: CodedColumn | None = None
     response: CodedColumn | None = None
+    turned: CodedColumn | None = None
     source: CodedColumn
     lines: NDArray[np.uint32]
     dropped: tuple[Dropped, ...] = ()
@@ -98,6 +106,7 @@ class LabelTable:
     fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     stated: NDArray[np.float64] | None = None
+    top: float | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -246,6 +255,7 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         )
     if len(listed) == 1:
         return listed[0]
+    check_tops(listed)
     _refuse_mixed_runs(listed)
     fingerprints: dict[str, set[str]] = {}
     for rater, given in chain.from_iterable(table.fingerprints.items() for table in listed):
@@ -270,17 +280,27 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         thresholds={name: tuple(sorted(values)) for name, values in thresholds.items()},
         fingerprints={rater: tuple(sorted(fingerprints[rater])) for rater in sorted(fingerprints)},
         notes=tuple(note for table in listed for note in table.notes),
-        stated=_join_stated(listed),
+        stated=None
+        if all(table.stated is None for table in listed)
+        else np.concatenate(
+            [np.full(len(x), np.nan) if x.stated is None else x.stated for x in listed]
+        ),
+        top=max((table.top for table in listed if table.top is not None), default=None),
     )
     return drop_repeats(joined)
 
 
-def _join_stated(tables: Sequence[LabelTable]) -> NDArray[np.float64] | None:
-    if all(table.stated is None for table in tables):
-        return None
-    return np.concatenate(
-        [np.full(len(table), np.nan) if table.stated is None else table.stated for table in tables]
-    )
+def check_tops(tables: Sequence[LabelTable]) -> None:
+    """Refuse 4/5 in one table beside 8/10, or 7, in another, and 85% beside 85."""
+    for one in tables:
+        for other in tables if one.top is not None else ():
+            numbers = [x for x in other.label.values if isinstance(x, float)]
+            if other.top not in (None, one.top) or max(numbers, default=0.0) > (one.top or 0.0):
+                raise InputError(
+                    f"numbers of {_source(one)} and {_source(other)} must be of one scale, got "
+                    f"some of at most {one.top:g} beside others. Write all of them as plain "
+                    "numbers of one scale."
+                )
 
 
 def _runs(tables: Iterable[LabelTable]) -> Iterator[tuple[str, str, LabelTable]]:
@@ -325,6 +345,62 @@ def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
         for (rater, _), found in items.items()
         if any(names != next(iter(found.values())) for names in found.values())
     }
+
+
+def match_pairs(
+    tables: Sequence[LabelTable], labels: Sequence[Any] | None = None
+) -> Sequence[LabelTable]:
+    """Exchange nothing where a table does not name its pairs: its A is that of the others' rows.
+
+    Refuse it where the others show an item in both orders. Ratings of such items are turned about
+    the middle of the declared labels, by default 0.
+    """
+    codes = [np.full(len(x), -1) if x.turned is None else x.turned.codes for x in tables]
+    is_scale = tables[0].kind == "scale"
+    are_named = all((each >= 0).all() for each in codes)
+    if all(x.turned is None for x in tables) or (are_named and not is_scale):
+        return tables
+    orders: dict[str, set[bool]] = {}
+    for table in tables:
+        if table.turned is not None:
+            for row in np.flatnonzero(table.turned.codes >= 0).tolist():
+                was_turned = table.turned.value(row) == "yes"
+                orders.setdefault(table.item.value(row) or "", set()).add(was_turned)
+    both = sorted(item for item, found in orders.items() if len(found) > 1)
+    if both and not are_named:
+        lacking = next(x for x, each in zip(tables, codes, strict=True) if (each < 0).any())
+        raise InputError(
+            f"{lacking.source.used()[0]}: columns such as `model_a` and `model_b` must name both "
+            f"sides of every row, since {len(both):,} items, such as {shorten(both[0])!r}, stand "
+            "in both orders elsewhere. Add them."
+        )
+    if not is_scale:
+        return [_turn(table, OTHER_SIDE) for table in tables]
+    ratings = {rating for table in tables for rating in table.label.values}
+    if both and not labels and min(ratings, default=0) >= 0:
+        raise InputError(
+            f"`labels` must list the ratings between two sides, since {len(both):,} items, such as "
+            f"{shorten(both[0])!r}, stand in both orders, got ratings of {min(ratings):g} to "
+            f"{max(ratings):g}. Declare labels={[f'{x:g}' for x in sorted(ratings)]}, or those of "
+            "the whole scale: a rating is turned about their middle."
+        )
+    ends = min(labels or (0.0,)) + max(labels or (0.0,))
+    return [_turn(x, {each: ends - each for each in ratings}) for x in tables] if both else tables
+
+
+def _turn(table: LabelTable, other: Mapping[Any, Any]) -> LabelTable:
+    """Replace the labels of rows that were exchanged."""
+    if table.turned is None:
+        return table
+    is_turned = [table.turned.value(row) == "yes" for row in range(len(table))]
+    labels = [
+        other.get(label, label) if is_turned[row] else label
+        for row, label in enumerate(map(table.label.value, range(len(table))))
+    ]
+    notes = table.notes
+    if table.kind == "scale" and any(is_turned):
+        notes += (f"{sum(is_turned):,} ratings of {_source(table)} between exchanged sides turned",)
+    return replace(table, label=code_values(labels), turned=None, notes=notes)
 
 
 def drop_repeats(table: T, column: CodedColumn | None = None) -> T:

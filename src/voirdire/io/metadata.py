@@ -8,7 +8,10 @@ import polars as pl
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.files import DataFile, is_unicode, place
+from voirdire.io.declared import Request
+from voirdire.io.files import DataFile, place
+from voirdire.io.layouts import name_item
+from voirdire.io.pairs import EXCHANGED, exchange_pairs
 from voirdire.io.rows import open_frame, open_table
 from voirdire.io.values import is_unnamed, numbers, refuse_column, sorts_in, texts
 
@@ -41,7 +44,7 @@ def read_metadata(
     source : str, path or binary file
         A path, ``"-"`` for standard input, or an open binary file.
     item : str, optional
-        The column with the items' ids; by default `item`, or else `id`.
+        The column with the items' ids, or several as ``a,b``; by default `item`, or else `id`.
     columns : sequence of str, optional
         The other columns to read; by default all.
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
@@ -123,6 +126,8 @@ def _frame(
 ) -> pl.DataFrame:
     """Load, type and merge the columns, with numbers as names, since polars knows name patterns."""
     wanted = (ITEM, "id") if item is None else (item,)
+    if not {*wanted} & {*table.columns}:  # several columns, as labels have them
+        table, _ = name_item(exchange_pairs(table, Request(role="annotator")), item)
     key = next((name for name in wanted if name in table.columns), None)
     if key is None:
         way_out = "Rename the column of the ids to `item` or `id`."
@@ -147,7 +152,7 @@ def _frame(
 
 
 def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> list[str]:
-    given = [name for name in table.columns if not is_unnamed(name)]
+    given = [name for name in table.columns if not is_unnamed(name) and name != EXCHANGED]
     chosen = [name for name in dict.fromkeys(given if columns is None else columns) if name != key]
     for name in chosen:
         if name not in table.columns:
@@ -157,30 +162,21 @@ def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> lis
                 f"{table.source}: column `{ITEM}` must hold the items where it exists, "
                 f"got {shorten(key)!r} for them. Rename one of the two, or leave it out."
             )
-        if not is_unicode(name):
-            raise InputError(
-                f"{table.source}: columns must have names of Unicode text, got "
-                f"{shorten(ascii(name))}. Write the character itself."
-            )
     return chosen
 
 
 def _parse_column(column: Column, *, source: str, untyped: bool) -> pl.Series:
+    """Type a column; one of a delimited file is of numbers where every cell is one or missing."""
     sorts = sorts_in(column)
     if sorts == {"number"}:
         return numbers(column)
     if sorts == {"truth"}:
         return pl.Series(column, dtype=pl.Boolean)
     text = texts(column, source=source)
-    return _number_column(text) if untyped else text
-
-
-def _number_column(text: pl.Series) -> pl.Series:
-    """Return numbers where every cell of a delimited file is a number or a missing value."""
     cells = text.str.strip_chars()
     is_number = cells.str.contains(_NUMBER)
     is_absent = cells.str.to_lowercase().is_in(_NO_NUMBER)
-    if not is_number.any() or not (is_number | is_absent).all():
+    if not untyped or not is_number.any() or not (is_number | is_absent).all():
         return text
     values = cells.set(~is_number, None).cast(pl.Float64, strict=False)
     return text if values.is_infinite().any() else values

@@ -23,6 +23,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import (
     FORMATS_BY_SUFFIX,
+    MAX_COLUMNS,
     DataFile,
     check_header,
     decode_windows_1252,
@@ -34,6 +35,15 @@ from voirdire.io.files import (
     plain_value,
     read_document,
     split_records,
+)
+from voirdire.io.stray_rows import (
+    blank_stray_lines,
+    find_header,
+    find_stray_rows,
+    find_totals,
+    has_total,
+    name_sheets,
+    note_stray_rows,
 )
 from voirdire.records import Dropped
 
@@ -75,10 +85,12 @@ BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSErr
 """Errors of polars for a damaged file; a panic is not an `Exception`."""
 
 _SLICE_BYTES = 1 << 24
+_MAX_LINE_BYTES = 1 << 28
 _MIN_ROWS, _MAX_ROWS = 64, 1 << 17
 _MAX_GROWTH = 16  # later rows may be longer than the first ones
 _STEP = 1_024
 _SAMPLE_BYTES = 1 << 22
+_HEAD_ROWS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +129,8 @@ class Table:
         Whether an empty cell means null, as in CSV.
     notes : tuple of str
         Notes about the reading of the file, one sentence each.
+    sheets : tuple of str
+        The sheets of its workbook, where there are several and none was declared.
     """
 
     source: str
@@ -126,6 +140,7 @@ class Table:
     dropped: tuple[Dropped, ...] = ()
     blank_is_null: bool = False
     notes: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
 
 
 def open_table(
@@ -195,13 +210,17 @@ def stream_rows(
     if file.format == "jsonl":
         return json_lines(file)
     if file.format == "json":
-        return _document_rows(file, is_row=is_row, id_column=id_column)
+        document = read_document(file)
+        rows: Iterable[Any] = [document]
+        if not (isinstance(document, dict) and is_row(document)):
+            rows = _rows_of_document(document, file=file, id_column=id_column)
+        return read_given_rows(rows, source=file.name)
     if file.format == "parquet":
         return _parquet_rows(file, check_header)
     if file.format == "xlsx":
         table = _open_workbook(file)
         check_header(table.columns)
-        return table_rows(table)
+        return chain(((row.line or 0, row, 0) for row in table.dropped), table_rows(table))
     return _delimited_rows(file, check_header)
 
 
@@ -259,42 +278,84 @@ def _open_delimited(file: DataFile) -> Table:
         data = latin.encode()
         rule = f"{file.name} was read as Windows-1252, since it is not UTF-8"
         notes = (f"{rule}; declare another encoding if letters look wrong",)
+    data, mark, stray = blank_stray_lines(data, file=file)
     body = data.lstrip(b"\r\n")
     first = data.count(b"\n", 0, len(data) - len(body)) + 1
-    mark = file.delimiter or find_delimiter(body.partition(b"\n")[0])
     header, lines, n_fields = _scan_records(body, delimiter=mark, file=file, first=first)
+    width = len(header)
+    while len(header) > 1 and not header[-1].strip():
+        header.pop()
     check_header(header, file=file, line=first)
-    is_ragged = (n_fields > 0) & (n_fields != len(header))
-    if is_ragged.any():
-        row = int(is_ragged.argmax())
-        raise _ragged_row_error(
-            file, int(lines[row]), n_wanted=len(header), n_found=int(n_fields[row])
-        )
-    is_filled = n_fields[1:] > 0
+
+    def parse(positions: Sequence[int]) -> tuple[pl.DataFrame, pl.Series]:
+        frame = _parse_csv(body, mark, positions, n_fields=n_fields, width=width, file=file)
+        is_filled = n_fields[1:] > 0
+        return frame.filter(pl.Series(is_filled)), line_numbers(lines[1:][is_filled])
+
+    if has_total(body):
+        frame, numbers = parse(range(width))
+        totals = find_totals(frame, header, numbers, file=file)
+        n_fields[np.isin(lines, [row.line or 0 for row in totals])] = 0
+        stray += totals
+    ragged = {*lines[(n_fields > 0) & (n_fields != width)].tolist()}
+    found = numbered_lines(_slices(body), first=first) if ragged else ()
+    for line, fields, _ in split_records(found, delimiter=mark, file=file):
+        # cells without a name may be there or not, as long as they are empty
+        n_named = len(header)
+        if line in ragged and (len(fields) < n_named or any(map(str.strip, fields[n_named:]))):
+            if line == lines[1] and len({*fields}) == len(fields) > width:
+                rule = f"row must have {width} fields like line {first}, got {len(fields)}. "
+                way_out = "If it is the header, delete the lines above it; else quote such a field."
+                raise file.fault(rule + way_out, line=line)
+            raise _ragged_row_error(file, line, n_wanted=width, n_found=len(fields))
+    notes += note_stray_rows(stray, file=file)
+    if width > len(header):
+        notes += (f"{file.name}: its last columns have no name and were left out",)
 
     def load(columns: Sequence[str]) -> Rows:
-        # Positions instead of names, since polars would rename some.
         positions = sorted(header.index(column) for column in columns)
-        schema = {f"{index}": pl.String for index in range(len(header))}
-        found = ""
-        try:
-            frame = pl.read_csv(
-                body, has_header=False, separator=mark, schema=schema, columns=positions
-            )[1:]
-            if frame.height != len(is_filled):
-                found = f"{frame.height} rows where {len(is_filled)} start"
-        except pl.exceptions.PolarsError as error:
-            found = str(error).partition("\n")[0]
-        if found:
-            rule = f"must be a well-formed delimited file, got {found}. "
-            raise file.fault(rule + "Write it again with a CSV writer.")
-        names = [header[index] for index in positions]
-        frame = frame.filter(pl.Series(is_filled))
-        return _rows_of_frame(frame, names, lines=line_numbers(lines[1:][is_filled]))
+        frame, numbers = parse(positions)
+        return _rows_of_frame(frame, [header[index] for index in positions], lines=numbers)
 
     return Table(
-        source=file.name, columns=tuple(header), load=load, blank_is_null=True, notes=notes
+        source=file.name,
+        columns=tuple(header),
+        load=load,
+        blank_is_null=True,
+        dropped=tuple(stray),
+        notes=notes,
     )
+
+
+def _parse_csv(
+    data: bytes,
+    delimiter: str,
+    positions: Sequence[int],
+    *,
+    n_fields: NDArray[np.int64],
+    width: int,
+    file: DataFile,
+) -> pl.DataFrame:
+    """Parse columns below the header, by position instead of name, since polars renames some."""
+    schema = {f"{index}": pl.String for index in range(width)}
+    found = ""
+    try:
+        frame = pl.read_csv(
+            data,
+            has_header=False,
+            separator=delimiter,
+            schema=schema,
+            columns=positions,
+            truncate_ragged_lines=bool((n_fields > width).any()),
+        )[1:]
+        if frame.height != len(n_fields) - 1:
+            found = f"{frame.height} rows where {len(n_fields) - 1} start"
+    except pl.exceptions.PolarsError as error:
+        found = str(error).partition("\n")[0]
+    if found:
+        rule = f"must be a well-formed delimited file, got {found}. "
+        raise file.fault(rule + "Write it again with a CSV writer.")
+    return frame
 
 
 def _slices(data: bytes) -> Iterator[bytes]:
@@ -318,6 +379,9 @@ def _scan_records(
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
     starts = np.append(0, ends[:-1] + 1)
+    if (ends - starts).max() > _MAX_LINE_BYTES:
+        rule = f"row must be at most {_MAX_LINE_BYTES >> 20} MiB, got more. Shorten it."
+        raise file.fault(rule, line=first + int(np.argmax(ends - starts)))
     marks = np.flatnonzero(buffer == ord(delimiter))
     n_fields = np.diff(np.searchsorted(marks, ends), prepend=0) + 1
     is_return = (ends - starts == 1) & (buffer[starts] == ord("\r"))
@@ -327,21 +391,30 @@ def _scan_records(
 
 
 def _delimited_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
-    """Yield one row per record, with text cells.
+    """Yield one row per record, with text cells; lines of the first block may be no data.
 
     Stop at an error, since later rows may be wrong.
     """
-    lines = file.lines()
+    blocks = file.decode(file.blocks())
+    first = next(blocks, b"")
+    cut = first.rfind(b"\n") + 1
+    head, mark = first[:cut], file.delimiter
+    if head.strip():
+        head, mark, stray = blank_stray_lines(head, file=file)
+        yield from ((row.line or 0, row, 0) for row in stray)
+    lines = numbered_lines(chain([head, first[cut:]], blocks))
     start = next((found for found in lines if found[1] is None or found[1].strip(b"\r")), None)
     if start is None:
         raise file.no_data("no lines")
-    mark = file.delimiter or find_delimiter(start[1] or b"")
+    mark = mark or find_delimiter(start[1] or b"")
     header: list[str] = []
     for line, fields, size in split_records(chain([start], lines), delimiter=mark, file=file):
         if not header:
             header = fields
             check_header(header, file=file, line=line)
             check(header)
+        elif fields == header:  # of another file that was put behind the first
+            yield line, Dropped(reason="the header again", source=file.name, line=line), size
         elif len(fields) == len(header):
             yield line, dict(zip(header, fields, strict=True)), size
         elif fields:
@@ -350,7 +423,8 @@ def _delimited_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
 
 def _ragged_row_error(file: DataFile, line: int, *, n_wanted: int, n_found: int) -> InputError:
     rule = f"row must have {n_wanted} fields like the header, got {n_found}. "
-    return file.fault(rule + "Quote a field that holds the separator.", line=line)
+    way_out = "Quote a field that holds the separator, or delete the line if it is no row."
+    return file.fault(rule + way_out, line=line)
 
 
 # Workbooks ------------------------------------------------------------------------------------
@@ -365,6 +439,9 @@ def _open_workbook(file: DataFile) -> Table:
         raise file.fault(rule) from error
     data = file.read()
     try:
+        sheets = fastexcel.read_excel(data).sheet_names
+        if file.sheet is not None and file.sheet not in sheets:
+            raise file.fault(f"`sheet` must exist, got {file.sheet!r}. {name_sheets(sheets)}")
         frame = pl.read_excel(
             io.BytesIO(data),
             sheet_name=file.sheet,
@@ -374,23 +451,48 @@ def _open_workbook(file: DataFile) -> Table:
             read_options={"skip_rows": 0},
             raise_if_empty=False,
         )
-    except (pl.exceptions.PolarsError, fastexcel.FastExcelError, ValueError) as error:
-        wanted = "a workbook" if file.sheet is None else f"a workbook with sheet {file.sheet!r}"
+    except (pl.exceptions.PolarsError, fastexcel.FastExcelError) as error:
         why = str(error).partition("\n")[0]
-        raise file.fault(f"must be {wanted}, got {why!r}. Save it again as .xlsx.") from error
-    lines = row_numbers(frame.height)
-    is_filled = ~frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-    frame, lines = frame.filter(is_filled), lines.filter(is_filled)
-    if frame.is_empty():
+        raise file.fault(f"must be a workbook, got {why!r}. Save it again as .xlsx.") from error
+    blank = frame.select(pl.all().str.strip_chars().fill_null("") == "")
+    is_filled = ~blank.select(pl.all_horizontal(pl.all())).to_series()
+    frame, lines = frame.filter(is_filled), row_numbers(frame.height).filter(is_filled)
+    others = sheets if len(sheets) > 1 and file.sheet is None else []
+    if frame.is_empty() and not others:
         raise file.no_data("an empty sheet")
-    header = [cell or "" for cell in frame.row(0)]
-    check_header(header, file=file, line=lines[0])
-    whole = _rows_of_frame(frame[1:], header, lines=lines[1:])
+    head = [[cell or "" for cell in row] for row in frame.head(_HEAD_ROWS).iter_rows()] or [[]]
+    n_above = find_header(lambda start: head[start:], len(head)) or 0
+    header = head[n_above]
+    if others and sum(map(bool, header)) < 2:
+        found = next(filter(None, header), "")
+        rule = f"the first sheet, {sheets[0]!r}, must hold a table, got {shorten(found)!r}."
+        raise file.fault(f"{rule} {name_sheets(others)}")
+    stray = find_stray_rows(frame, lines, n_above=n_above, file=file)
+    is_row = ~lines.is_in([lines[n_above], *(row.line for row in stray)])
+    frame, numbers = frame.filter(is_row), lines.filter(is_row)
+    stray += find_totals(frame, header, numbers, file=file)
+    while len(header) > 1 and not header[-1].strip():
+        header.pop()
+    check_header(header, file=file, line=lines[n_above])
+    is_row = ~numbers.is_in([row.line for row in stray])
+    frame = frame.filter(is_row)[:, : len(header)]
+    whole = _rows_of_frame(frame, header, lines=numbers.filter(is_row))
 
     def load(columns: Sequence[str]) -> Rows:
         return Rows(columns={name: whole.columns[name] for name in columns}, lines=whole.lines)
 
-    return Table(source=file.name, columns=tuple(header), load=load, blank_is_null=True)
+    notes = note_stray_rows(stray, file=file)
+    if others:
+        notes += (f"{file.name}: its first sheet was read. {name_sheets(others)}",)
+    return Table(
+        source=file.name,
+        columns=tuple(header),
+        load=load,
+        blank_is_null=True,
+        dropped=tuple(stray),
+        notes=notes,
+        sheets=tuple(others),
+    )
 
 
 # JSON -----------------------------------------------------------------------------------------
@@ -417,6 +519,11 @@ def table_of_objects(
     for row in rows:
         if not row.keys() <= names.keys():
             names.update(dict.fromkeys(row))
+        if len(names) > MAX_COLUMNS:
+            raise InputError(
+                f"{source}: a table must have at most {MAX_COLUMNS:,} columns, got more. Write a "
+                "row for each label."
+            )
 
     def load(columns: Sequence[str]) -> Rows:
         found = {name: [row.get(name) for row in rows] for name in columns}
@@ -430,16 +537,6 @@ def _check_object(row: Any, *, file: DataFile, line: int) -> None:
         rule = f"row must be a JSON object, got {shorten(repr(row))}"
         reason = row.reason if isinstance(row, Dropped) else rule
         raise file.fault(f"{reason}. Correct it.", line=line)
-
-
-def _document_rows(
-    file: DataFile, *, is_row: Callable[[dict[str, Any]], bool], id_column: str
-) -> FoundRows:
-    document = read_document(file)
-    rows: Iterable[Any] = [document]
-    if not (isinstance(document, dict) and is_row(document)):
-        rows = _rows_of_document(document, file=file, id_column=id_column)
-    return read_given_rows(rows, source=file.name)
 
 
 def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Iterable[Any]:
@@ -580,18 +677,7 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
 
 
 def open_frame(frame: Any, source: str) -> Table:
-    """Make a table from a data frame of any library."""
-    known = _check_frame(frame, source=source)
-
-    def load(needed: Sequence[str]) -> Rows:
-        found: dict[str, Column] = {name: _column(known[name]) for name in needed}
-        return Rows(columns=found, lines=row_numbers(len(known)))
-
-    return Table(source=source, columns=tuple(known.columns), load=load)
-
-
-def _check_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
-    """Check a data frame of any library: its columns must have unique text names."""
+    """Make a table from a data frame of any library, whose columns have unique text names."""
     try:
         known: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     except TypeError as error:
@@ -612,7 +698,12 @@ def _check_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
                 "Rename them with `frame.columns = [...]`."
             )
             raise InputError(message)
-    return known
+
+    def load(needed: Sequence[str]) -> Rows:
+        found: dict[str, Column] = {name: _column(known[name]) for name in needed}
+        return Rows(columns=found, lines=row_numbers(len(known)))
+
+    return Table(source=source, columns=tuple(known.columns), load=load)
 
 
 def _column(series: nw.Series[Any]) -> Column:

@@ -14,14 +14,19 @@ keys                                            read as
 `messages` or `conversations`                   chat that ends in the response; prompt and
                                                 response where it is an object of these
 `output` or `answer`                            prompt and response
+those of a public data set (`_PUBLIC`)          its responses to one prompt
+`transcript`                                    chat in text, as ``Human:`` and ``Assistant:``
 ==============================================  ====================================
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+
+from msgspec.structs import replace as replace_in
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
@@ -38,13 +43,13 @@ from voirdire.io.messages import (
     split_turn,
     turn_start,
 )
+from voirdire.records import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from voirdire._types import Judged
     from voirdire.io.declared import ItemReading
-    from voirdire.records import Message
 
 __all__ = [
     "ID_COLUMNS",
@@ -52,7 +57,7 @@ __all__ = [
     "RowShape",
     "ShapeFinder",
     "drafts_of",
-    "read_ranked_completions",
+    "read_completions",
 ]
 
 ShapeName: TypeAlias = Literal[
@@ -61,6 +66,7 @@ ShapeName: TypeAlias = Literal[
     "preference",
     "preferred pair",
     "ranked",
+    "public",
     "chat",
     "none",
 ]
@@ -72,6 +78,22 @@ _CHATS = ("messages", "conversations")
 _RESPONSES = ("response", "response", "completion")
 """Names of a response: ours, then others."""
 _PROMPTS = ("prompt", "question", "instruction", "input")
+_PREFERENCES = ("preference", "preferred pair")
+_PUBLIC: tuple[tuple[str, str, str, str, Any], ...] = (
+    # prompt, two responses, which is better, what it says where that is the first, and the second
+    ("prompt", "response_0", "response_1", "better_response_id", ("0", "1")),  # PKU-SafeRLHF
+    ("prompt", "response_1", "response_2", "preference_strength", ("-1 -2 -3", "1 2 3")),
+    ("context", "response1", "response2", "overall_preference", ("-1 -2 -3", "1 2 3")),
+    ("history", "human_ref_A", "human_ref_B", "labels", ("1", "0")),  # SHP
+    ("", "conversation_a", "conversation_b", "winner", ("model_a", "model_b")),  # Chatbot Arena
+    # prompt, a list of objects, the response in each, a number: 1 with the least best, -1 the most
+    ("instruction", "completions", "response", "overall_score", -1),  # UltraFeedback
+    ("prompt", "answers", "answer", "rank", 1),  # Nectar
+)
+"""Layouts of public data sets; the second and third are those of HelpSteer2 and HelpSteer3."""
+_TURN = re.compile(r"(?:^|\n\n)\s*(Human|Assistant):")
+_NAME = re.compile(r"[\w.:/@+-]{1,80}", re.ASCII)
+"""What a column `system` holds where it names a model."""
 _RATERS = {"annotator", "judge", "rater"}
 _MAX_SHAPES = 1_000
 _MAX_NAMES_SHOWN = 20
@@ -98,6 +120,10 @@ class RowShape:
         The key of the text that continues the prompt: `input` beside `instruction`.
     chat : str or None
         The key, one of these, under which text is messages as JSON.
+    layout : tuple
+        The line of `_PUBLIC`.
+    system, context : str or None
+        The keys of what stands before the prompt.
     id, behavior, group, cluster : str or None
         Further keys.
     metadata : tuple of str
@@ -111,6 +137,9 @@ class RowShape:
     prompt: str | None
     prompt_rest: str | None
     chat: str | None
+    layout: tuple[Any, ...]
+    system: str | None
+    context: str | None
     id: str | None
     behavior: str | None
     group: str | None
@@ -130,7 +159,10 @@ class ShapeFinder:
         self.chat_columns = _CHATS if given is None else (given,)
         self.unseen = {*self.columns.values()}
         self._known: dict[tuple[str, ...], RowShape] = {}
-        content = ("prompt", "response", "other", "messages", "chosen", "rejected", "ranked")
+        content = (
+            "prompt", "response", "other", "messages", "chosen", "rejected", "ranked", "system",
+            "context",
+        )  # fmt: skip
         # A column that is declared for one part is not used for another.
         self._taken = {self.columns[name] for name in content if name in self.columns}
 
@@ -165,7 +197,10 @@ class ShapeFinder:
         """Return what to do about columns that give no item."""
         if {"item", "label"} <= set(header) or not _RATERS.isdisjoint(header):
             return "This looks like labels: name the file of the responses that they are about."
-        return 'Name it with columns={"response": ...}.'
+        return (
+            'Name it with columns={"response": ...}. In Python `make_item=` may be a function from '
+            'a row to {"prompt": ..., "response": ...}.'
+        )
 
     def shown(self, header: Sequence[str]) -> str:
         """List the first columns by name."""
@@ -191,8 +226,19 @@ class ShapeFinder:
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *_CHATS)
         name, body, second = self._find_ranked_list(keys) or self._responses(keys, chat=chat)
+        layout: tuple[Any, ...] = ()
+        if name == "none" and body is None:  # no response was declared
+            needed = (
+                (line, {*line[:2], *([] if isinstance(line[4], int) else line[2:3])} - {""})
+                for line in _PUBLIC
+            )
+            layout = next((line for line, own in needed if own <= {*keys}), ())
+            if layout:
+                name = "public"
+            elif "transcript" in keys:
+                name, body = "chat", "transcript"
         rest = None
-        if name not in ("response", "pair", "preference", "preferred pair"):
+        if name not in ("response", "pair", *_PREFERENCES):
             prompt = None
         elif prompt is not None:
             is_ours = prompt == "instruction" and "prompt" not in self.columns
@@ -203,14 +249,17 @@ class ShapeFinder:
         places = {
             "body": body, "second": second,
             "prompt": prompt, "prompt_rest": rest, "chat": chat,
+            "system": self._key(keys, "system", "system", "system_prompt"),
+            "context": self._key(keys, "context", "context"),
             "id": self._key(keys, "id", *ID_COLUMNS),
             "behavior": self._key(keys, "behavior", "behavior"),
             "group": self._key(keys, "group", "group"),
             "cluster": self._key(keys, "cluster", "cluster"),
         }  # fmt: skip
-        used = set(places.values())
+        used = set(places.values()) - {places["system"], places["context"]}
         metadata = tuple(key for key in keys if key not in used and not self._is_unnamed(key))
-        return RowShape(name=name, judged=self.reading.judged, metadata=metadata, **places)
+        judged = self.reading.judged
+        return RowShape(name=name, judged=judged, metadata=metadata, layout=layout, **places)
 
     def _find_ranked_list(
         self, keys: tuple[str, ...]
@@ -259,7 +308,7 @@ _TWO = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompletionList:
-    """A row that ranks completions of one prompt, with a row for each completion.
+    """A row with several completions of one prompt, with a row for each of them.
 
     Attributes
     ----------
@@ -267,44 +316,90 @@ class CompletionList:
         Group of the completions of the row.
     rows : tuple of dict
         One for each completion.
-    levels : tuple of int
-        The place of each in the ranking, 0 the best.
+    levels : tuple of float
+        How good each is, the best with the least.
     """
 
     group: str
     rows: tuple[dict[str, Any], ...]
-    levels: tuple[int, ...]
+    levels: tuple[float, ...]
 
 
-def read_ranked_completions(
-    row: Mapping[str, Any], shape: RowShape, *, columns: Mapping[str, str], name: str
-) -> CompletionList:
-    """Read a ranked list, best first; a list within it holds ties.
+def read_completions(
+    row: Mapping[str, Any],
+    shape: RowShape,
+    *,
+    columns: Mapping[str, str],
+    name: str,
+    pairs: bool,
+) -> CompletionList | None:
+    """Read a row that holds several completions of one prompt; None for any other row.
+
+    With `pairs` the two responses of a public layout are one row.
 
     Raises
     ------
     RowError
-        If it does not hold at least two.
+        If it does not hold them, or does not say in known words which is better.
     """
-    column = shape.body or ""
-    ranked = row[column]
+    response, other = columns.get("response", "response"), columns.get("other", "other")
+    used, own = {shape.body or "", shape.second or ""}, {}
+    if shape.name == "ranked":
+        levels, entries = _read_ranked(row[shape.body or ""], shape.body or "", response=response)
+    elif shape.name in _PREFERENCES:  # RewardBench 2 has two lists of texts
+        sides = [row.get(shape.body or ""), row.get(shape.second or "")]
+        if not all(
+            side and isinstance(side, list) and set(map(type, side)) == {str} for side in sides
+        ):
+            return None
+        entries = [{response: text} for side in sides for text in side or ()]
+        levels = [level for level, side in enumerate(sides) for _ in side or ()]
+    elif shape.name == "public":
+        prompt, first, second, order, by = shape.layout
+        used = {prompt, first, *([] if isinstance(by, int) else [second])}
+        said = _read_transcript(row.get(prompt))
+        if isinstance(said, list) and said[-1:] == [{"role": "assistant", "content": ""}]:
+            said = said[:-1]  # where the response goes on
+        own = {columns.get("prompt", "prompt"): said} if prompt else {}
+        if isinstance(by, int):
+            levels, entries = _read_list(row[first], shape.layout, response=response)
+        else:
+            entries = [{response: row[first]}, {response: row[second]}]
+            if columns.get("preferred", order) != order:  # which says it by the keys, or their ends
+                order = columns["preferred"]
+                by = tuple(f"{key} {key[-1]}" for key in (first, second))
+            levels = _levels_of_two(row, order, by)
+            if pairs:
+                entries, levels = [{response: row[first], other: row[second]}], [0]
+    else:
+        return None
+    shared = {key: value for key, value in row.items() if key not in used} | own
+    is_one = len(entries) == 1
+    return CompletionList(
+        group=name,
+        rows=tuple(
+            {**shared, **entry, columns.get("id", "id"): name if is_one else f"{name}:{number}"}
+            for number, entry in enumerate(entries)
+        ),
+        levels=tuple(levels),
+    )
+
+
+def _read_ranked(
+    ranked: Any, column: str, *, response: str
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """Read a ranked list of at least two, best first; a list within it holds ties."""
     if not isinstance(ranked, list | tuple) or len(ranked) < _TWO:
         reason = f"a ranked list must hold at least two completions, got {got(ranked)}"
         raise RowError(reason, column=column)
-    shared = {key: value for key, value in row.items() if key != column}
-    levels = [
-        (level, entry)
-        for level, found in enumerate(ranked)
-        for entry in (found if _is_tie(found) else [found])
-    ]
-    rows = []
-    for number, (_, entry) in enumerate(levels):
-        is_object = isinstance(entry, dict) and not is_message(entry)
-        own = entry if is_object else {columns.get("response", "response"): entry}
-        rows.append(_name({**shared, **own}, f"{name}:{number}", columns))
-    return CompletionList(
-        group=name, rows=tuple(rows), levels=tuple([level for level, _ in levels])
-    )
+    levels: list[float] = []
+    entries = []
+    for level, found in enumerate(ranked):
+        for entry in found if _is_tie(found) else [found]:
+            is_object = isinstance(entry, dict) and not is_message(entry)
+            levels.append(level)
+            entries.append(entry if is_object else {response: entry})
+    return levels, entries
 
 
 def _is_tie(found: Any) -> bool:
@@ -314,10 +409,44 @@ def _is_tie(found: Any) -> bool:
     return not any(isinstance(entry, dict) and is_message(entry) for entry in found)
 
 
-def _name(row: dict[str, Any], name: str, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a copy of a row with our own id, under the first key of ids."""
-    row[columns.get("id", "id")] = name
-    return row
+def _read_list(
+    found: Any, layout: tuple[Any, ...], *, response: str
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """Read objects with a response and a number that orders them."""
+    _, column, text, order, sign = layout
+    is_list = isinstance(found, list) and found
+    if not is_list or not all(isinstance(x, dict) and text in x for x in found):
+        reason = f"must be a list of objects with a `{text}`, got {got(found)}"
+        raise RowError(reason, column=column)
+    try:
+        levels = [sign * float(entry[order]) for entry in found]
+    except (KeyError, TypeError, ValueError):
+        reason = f"each entry must have a number `{order}`, got {got(found)}"
+        raise RowError(reason, column=column) from None
+    rest = [{key: x for key, x in entry.items() if key != text} for entry in found]
+    return levels, [own | {response: entry[text]} for own, entry in zip(rest, found, strict=True)]
+
+
+def _levels_of_two(row: Mapping[str, Any], column: str, words: tuple[str, str]) -> list[float]:
+    """Return 0 for the better of two responses and 1 for the other; 1 for both in a tie."""
+    value = row.get(column)
+    word = f"{value:g}" if isinstance(value, float) else f"{value}".strip()
+    better = [word in known.split() for known in words]
+    if not any(better) and value is not None and not (word in ("", "0") or word[:3] == "tie"):
+        reason = f"must be one of {', '.join(' '.join(words).split())} or a tie, got {got(value)}"
+        raise RowError(reason, column=column)
+    return [1 - is_better for is_better in better]
+
+
+def _read_transcript(value: Any) -> Any:
+    """Return the messages of text as ``Human:`` and ``Assistant:``; any other value as it is."""
+    if not isinstance(value, str) or not (start := _TURN.match(value)) or start[1] != "Human":
+        return value
+    _, *said = map(str.strip, _TURN.split(value))
+    return [
+        {"role": "user" if who == "Human" else "assistant", "content": text}
+        for who, text in zip(said[::2], said[1::2], strict=True)
+    ]
 
 
 # Responses ------------------------------------------------------------------------------------
@@ -331,9 +460,32 @@ def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     RowError
         If the whole row is to be set aside.
     """
+    drafts = _read_drafts(row, shape)
+    if shape.system is None and shape.context is None:
+        return drafts
+    before: tuple[Message, ...] = ()
+    for role, column in (("system", shape.system), ("context", shape.context)):
+        value = row[column] if column else None
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            value = "\n\n".join(value)
+        is_name = column == "system" and isinstance(value, str) and _NAME.fullmatch(value)
+        if isinstance(value, str) and value.strip() and not is_name:
+            before += (Message(role=role, content=value),)
+        elif isinstance(value, list) and all(isinstance(x, dict) and is_message(x) for x in value):
+            before += make_prompt(parse_messages(value, column=column or ""))
+    return [
+        draft if isinstance(draft, RowError) else replace_in(draft, prompt=before + draft.prompt)
+        for draft in drafts
+    ]
+
+
+def _read_drafts(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     column = shape.body or ""
     if shape.name == "none":
         raise RowError("no response: no column holds one", column=shape.body)
+    if shape.name in _PREFERENCES and shape.prompt is None:
+        both = [key for key in (shape.body, shape.second) if key in row]
+        row = row | {key: _read_transcript(row[key]) for key in both if key}
     if shape.name == "preference":
         return _sides(row, shape)
     if shape.name in ("pair", "preferred pair"):
@@ -361,6 +513,7 @@ def _messages(row: dict[str, Any], column: str) -> list[ParsedMessage]:
 
 
 def _decode_messages(value: Any, column: str) -> Any:
+    value = _read_transcript(value)
     if isinstance(value, str):
         return decode_json(value, what="messages", column=column)
     return value

@@ -7,6 +7,7 @@ JSON, or Python's own types.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import polars as pl
 from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io.rows import text_series
+from voirdire.io.stray_rows import name_sheets
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ Sort: TypeAlias = Literal["text", "number", "truth", "list", "object"]
 _MAX_WHOLE = 9e18
 """Beyond this a float is not an exact integer."""
 
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 _MOST_NAMES = 20
 _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Null)
 
@@ -166,6 +169,8 @@ def _code_series(column: pl.Series) -> CodedColumn:
     elif not column.dtype.is_numeric() and column.dtype != pl.Boolean:
         column = column.cast(pl.String)
     distinct = column.drop_nulls().unique(maintain_order=True)
+    if len(distinct) == len(column):  # ids of a wide table
+        return CodedColumn(distinct.to_list(), np.arange(len(distinct), dtype=np.int32))
     places = pl.int_range(len(distinct), dtype=pl.Int32, eager=True)
     codes = column.replace_strict(distinct, places, default=-1, return_dtype=pl.Int32)
     return CodedColumn(distinct.to_list(), codes.to_numpy())
@@ -184,9 +189,10 @@ def _key(value: Any) -> Any:
 
 
 def format_name(value: Any) -> str | None:
-    """Write a value as text: 3 and 3.0 are both "3"; blank text is None."""
+    """Write a value as text: 3, 3.0 and "3.0" are "3", but "1.10" stays; blank text is None."""
     if isinstance(value, str):
-        return value if value and not value.isspace() else None
+        whole = _WHOLE.fullmatch(value)
+        return whole[1] if whole else value if value and not value.isspace() else None
     if value is None:
         return None
     if isinstance(value, bool):
@@ -207,7 +213,8 @@ def code_names(column: Column | CodedColumn, *, source: str) -> CodedColumn:
     """Code a column of names: as text, blanks as None."""
     coded = code_values(column)
     names: list[Any] = coded.values
-    if not (set(map(type, names)) <= {str} and all(map(str.strip, names))):
+    is_text = set(map(type, names)) <= {str} and all(map(str.strip, names))
+    if not is_text or ".0" in "\n".join(names):
         names = [format_name(value) for value in names]
     text_series(names, source=source)  # lone surrogates are refused
     return coded if names == coded.values else coded.recode(names)
@@ -217,6 +224,8 @@ def texts(column: Column, *, source: str) -> pl.Series:
     """Convert any column to text, blank text to null, lists and objects to JSON."""
     if isinstance(column, pl.Series) and (column.dtype == pl.String or column.dtype.is_integer()):
         text = column.cast(pl.String)
+        if text.str.contains(".0", literal=True).any():
+            text = text.str.replace(f"^{_WHOLE.pattern}$", "$1")
         return text.set(text.str.strip_chars() == "", None)
     return code_names(column, source=source).series(pl.String)
 
@@ -268,6 +277,8 @@ def refuse_column(table: Table, name: str, *, way_out: str) -> NoReturn:
     shown = ", ".join(shorten(repr(column)) for column in table.columns[:_MOST_NAMES])
     more = len(table.columns) - _MOST_NAMES
     rest = f" and {more} more" if more > 0 else ""
+    if table.sheets:
+        way_out = name_sheets(table.sheets)
     raise InputError(
         f"{table.source}: column `{shorten(name)}` must exist, got columns {shown or 'of no name'}"
         f"{rest}. {way_out}"

@@ -1,4 +1,4 @@
-"""Writes and recognises files of verdicts, and joins their parts."""
+"""Writes files of verdicts in parts, recognises them by their columns, and reads them in parts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ import json
 import os
 import re
 import shutil
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire.errors import InputError
-from voirdire.records.verdicts import is_verdict_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
-
-    from voirdire._types import VerdictLayout
 
 __all__ = [
     "VerdictFormat",
     "columns_of_file",
     "encode_part",
     "join_parts",
-    "layout_of_file",
+    "read_parts",
     "verdict_format",
 ]
 
@@ -40,6 +38,9 @@ _SUFFIXES: dict[str, VerdictFormat] = {
     ".csv": "csv",
 }
 _HEAD_BYTES = 1 << 18
+_MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
+_BLOCK_BYTES = 1 << 23
+"""Rows of a wide or long table, and bytes of JSONL, that are read together."""
 
 
 def verdict_format(output: Path) -> VerdictFormat:
@@ -74,64 +75,90 @@ def join_parts(
         If it cannot be written.
     """
     if written_as == "parquet":
-        _sink(parts, target)
+        import polars as pl
+
+        try:
+            pl.scan_parquet(list(parts), glob=False).sink_parquet(target, maintain_order=True)
+        except pl.exceptions.PolarsError as error:
+            why = str(error).partition("\n")[0]
+            number = re.search(r"os error (\d+)", why)
+            raise OSError(
+                *(int(number[1]), os.strerror(int(number[1]))) if number else (0, why)
+            ) from error
         return
     with target.open("wb") as whole:
         if written_as == "csv":
-            whole.write(_header(columns))
+            text = io.StringIO(newline="")
+            csv.writer(text, lineterminator="\n").writerow(columns)
+            whole.write(text.getvalue().encode())
         for part in parts:
             with part.open("rb") as file:
                 shutil.copyfileobj(file, whole, 1 << 20)
 
 
-def layout_of_file(path: Path) -> VerdictLayout | None:
-    """Return whether a file holds verdicts of ours, by its columns, and in which layout."""
-    return is_verdict_table(columns_of_file(path))
-
-
 def columns_of_file(path: Path) -> tuple[str, ...]:
     """Return the columns of a table, of the first row in JSONL; none where it cannot be read."""
     try:
-        return _columns(path, verdict_format(path))
+        with path.open("rb") as file:
+            if verdict_format(path) == "parquet":
+                import polars as pl
+
+                try:
+                    return tuple(pl.read_parquet_schema(file))
+                except pl.exceptions.PolarsError:
+                    return ()
+            first = file.read(_HEAD_BYTES).partition(b"\n")[0].decode()
+        row = (
+            json.loads(first) if verdict_format(path) == "jsonl" else next(csv.reader([first]), [])
+        )
     except (OSError, ValueError):
         return ()
+    return tuple(row) if isinstance(row, dict | list) else ()
 
 
-def _sink(parts: Sequence[Path], target: Path) -> None:
+def read_parts(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
+    """Read files that `voirdire judge` wrote in parts, each with all rows of its items.
+
+    Rows of an item must lie together. Cells of CSV are text, and of JSONL but for the numbers of a
+    long table. No error knows a place.
+    """
     import polars as pl
 
-    try:
-        pl.scan_parquet(list(parts), glob=False).sink_parquet(target, maintain_order=True)
-    except pl.exceptions.PolarsError as error:
-        raise _as_os_error(error) from error
+    rest: pl.DataFrame | None = None
+    for path in paths:
+        for frame in _read_frames(path):
+            # the rows of the last item wait for the next frame
+            rest = frame if rest is None else pl.concat([rest, frame])
+            items = rest["item"]
+            is_other = items.ne_missing(items[-1]).reverse()
+            if n_last := is_other.arg_max() if is_other.any() else 0:
+                yield rest[:-n_last]
+                rest = rest[-n_last:]
+    if rest is not None:
+        yield rest
 
 
-def _as_os_error(error: Exception) -> OSError:
-    """Make an `OSError` from the message of a polars error."""
-    why = str(error).partition("\n")[0]
-    found = re.search(r"os error (\d+)", why)
-    number = int(found[1]) if found else 0
-    return OSError(number, os.strerror(number) if number else why)
+def _read_frames(path: Path) -> Iterator[pl.DataFrame]:
+    import polars as pl
 
-
-def _header(columns: Sequence[str]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerow(columns)
-    return text.getvalue().encode()
-
-
-def _columns(path: Path, written_as: VerdictFormat) -> tuple[str, ...]:
-    if written_as == "parquet":
-        import polars as pl
-
-        try:
-            with path.open("rb") as file:
-                return tuple(pl.read_parquet_schema(file))
-        except pl.exceptions.PolarsError as error:
-            raise ValueError(str(error)) from error
-    with path.open("rb") as file:
-        first = file.read(_HEAD_BYTES).partition(b"\n")[0].decode()
-    if written_as == "csv":
-        return tuple(next(csv.reader([first]), []))
-    row = json.loads(first)
-    return tuple(row) if isinstance(row, dict) else ()
+    columns = columns_of_file(path)
+    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
+    written_as = verdict_format(path)
+    if written_as == "jsonl":
+        if "question" in columns:
+            # a row may say that it is negated where the first one does not
+            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
+        with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
+            while block := file.read(_BLOCK_BYTES) + file.readline():
+                yield pl.read_ndjson(block, schema=schema)
+        return
+    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
+        if written_as == "csv":
+            scanned = pl.scan_csv(path, schema=schema, glob=False)
+            path = Path(folder) / "verdicts.parquet"
+            scanned.sink_parquet(path, maintain_order=True)
+        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        start, n_rows = 0, _MOST_ROWS if "question" in columns else _MOST_ITEMS
+        while (frame := table.slice(start, n_rows).collect()).height:
+            yield frame
+            start += frame.height

@@ -1,8 +1,10 @@
-"""Reads verdicts from files and tables, long or wide, into arrays of items by questions."""
+"""Reads files and tables of verdicts, long or wide, to one frame, and from it to arrays."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -11,40 +13,171 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import check_choice
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, files_of, got, place
-from voirdire.io.rows import Rows, Table, open_frame, open_table
-from voirdire.io.values import numbers, sorts_in, texts
-from voirdire.io.verdict_files import VerdictFormat
+from voirdire.io.rows import open_frame, open_table
+from voirdire.io.values import numbers, refuse_column, sorts_in, texts
+from voirdire.io.verdict_files import VerdictFormat, columns_of_file, read_parts
 from voirdire.records import Failure, Verdicts
-from voirdire.records.thresholds import (
-    USUAL_THRESHOLD,
-    select_threshold,
-    threshold_from_cell,
-)
-from voirdire.records.verdicts import NO_VERDICT
+from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold, threshold_from_cell
+from voirdire.records.verdicts import NO_VERDICT, is_verdict_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
-    from numpy.typing import NDArray
-
-    from voirdire.io.rows import Column
+    from voirdire._types import Threshold
+    from voirdire.io.rows import Column, Table
     from voirdire.rubrics import Question, Rubric
 
-__all__ = ["add_numbers", "read_verdicts"]
+__all__ = ["add_numbers", "find_columns", "read_verdict_frame", "read_verdicts"]
 
 MEMORY = "verdicts"
 NO_PROBABILITY = "a label without a probability"
 
-_ITEMS = ("item", "id")
-_JUDGES = ("judge", "rater")
-_LABELS = ("label", "value")
+_THEIRS = {
+    "item": ("item", "id"),
+    "judge": ("judge", "rater"),
+    "label": ("label", "value"),
+    "reason": ("reason", "reasoning", "rationale", "explanation"),
+    "response": ("response", "completion"),
+}
+"""Names of each column in tables; the first that exists is used."""
+
+_NUMBERS = ("probability", "threshold")
+_ANSWERS = ("item", "judge", "question", "label", "probability", "source", "threshold",
+            "behavior", "failure", "fingerprint", "negated")  # fmt: skip
 _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
-_MOST_NAMED = 10
+_SAMPLE = 50
+
+
+# Any table to one frame --------------------------------------------------------------------------
+
+
+def find_columns(
+    table: Table, wanted: Sequence[str] = _ANSWERS, renamed: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Find the columns of verdicts in a table: by our name for each what the table calls it.
+
+    `renamed` gives other names of some of them: they hold where the table has them.
+    """
+    names = {}
+    for ours in (*wanted, *(renamed or {})):
+        theirs = (renamed or {}).get(ours)
+        known = [theirs] if theirs in table.columns else _THEIRS.get(ours, (ours,))
+        name = next((name for name in known if name in table.columns), None)
+        if name is not None:
+            names[ours] = name
+        elif theirs is not None:
+            refuse_column(table, theirs, way_out="Name one of these.")
+    return names
+
+
+def read_verdict_frame(
+    table: Table,
+    names: Mapping[str, str],
+    *,
+    stem: str,
+    asked: Sequence[str] = (),
+    labelled: Collection[str] = (),
+) -> pl.DataFrame:
+    """Read a table of verdicts, long or wide, to a frame with a row per item and question.
+
+    Parameters
+    ----------
+    table : Table
+        Of at least one row.
+    names : mapping of str to str
+        What the table calls our columns, as `find_columns` finds it.
+    stem : str
+        The judge where the table names none.
+    asked : sequence of str, optional
+        The questions of a wide table, which has a column for each.
+    labelled : collection of str, optional
+        Those of them whose cells are labels, even if they look like probabilities.
+
+    Returns
+    -------
+    polars.DataFrame
+        `row`, the place in the table; `item` and `question`, as Enum; `judge`; and those of the
+        other columns that the table has. They are text without blanks at the ends, but for
+        `probability` and, in a long table, `threshold`: numbers, infinite for what is no number. A
+        cell of a wide table is a probability where its column holds some, and a label elsewhere.
+    """
+    rows = table.load(list(dict.fromkeys([*names.values(), *asked])))
+    if rows.lines.is_empty():
+        msg = f"{table.source}: must hold at least one verdict, got no rows. Judge some items."
+        raise NoDataError(msg)
+
+    source = table.source
+    columns = {"row": pl.int_range(len(rows.lines), dtype=pl.UInt32, eager=True)}
+    for ours, theirs in names.items():
+        is_number = ours in _NUMBERS and not (asked and ours == "threshold")
+        columns[ours] = (_read_numbers if is_number else _read_text)(
+            rows.columns[theirs], source=source
+        )
+    for ours in {"item", "question"} & columns.keys():
+        known = pl.Enum(columns[ours].unique(maintain_order=True).drop_nulls())
+        columns[ours] = columns[ours].cast(known)
+    frame = pl.DataFrame(columns).with_columns(
+        judge=pl.col("judge").fill_null(pl.lit(stem)) if "judge" in columns else pl.lit(stem)
+    )
+    parts = []
+    for name in asked:
+        cells = rows.columns[name]
+        found = _read_numbers(cells, source=source)
+        is_probability = name not in labelled and bool(
+            found.drop_nulls().head(_SAMPLE).is_between(0, 1).all()
+        )
+        values = (
+            {"probability": found}
+            if is_probability
+            else {"label": _read_text(cells, source=source)}
+        )
+        schema: dict[str, Any] = {
+            "label": pl.String,
+            "probability": pl.Float64,
+            "question": pl.Enum(asked),
+        }
+        parts.append(
+            frame.with_columns(
+                pl.lit(value, dtype=schema[column]).alias(column)
+                if isinstance(value, str | None)
+                else value.alias(column)
+                for column, value in (dict.fromkeys(schema) | values | {"question": name}).items()
+            )
+        )
+    return pl.concat(parts) if parts else frame
+
+
+def _read_text(column: Column, *, source: str) -> pl.Series:
+    """Return text without blanks at its ends; null where nothing is left."""
+    if isinstance(column, pl.Series) and column.dtype in (pl.String, pl.Boolean):
+        column = column.cast(pl.String)
+        distinct = column.unique()  # few, and most often clean
+        if (distinct.str.strip_chars() == distinct).all() and not (distinct == "").any():
+            return column
+    found = texts(column, source=source).str.strip_chars()
+    return found.set(found == "", None)
+
+
+def _read_numbers(column: Column, *, source: str) -> pl.Series:
+    """Return numbers; infinite for what is no number."""
+    if sorts_in(column) == {"number"}:
+        return numbers(column)
+    if isinstance(column, pl.Series) and column.dtype == pl.String:
+        found = column.cast(pl.Float64, strict=False)
+        if found.null_count() == column.null_count():
+            return found.fill_nan(None)
+    words = _read_text(column, source=source)
+    words = words.set(words.str.to_lowercase() == "nan", None)
+    found = words.cast(pl.Float64, strict=False)
+    return found.set(found.is_null() & words.is_not_null(), math.inf)
+
+
+# Verdicts of a judge on a rubric -----------------------------------------------------------------
 
 
 def read_verdicts(
@@ -112,36 +245,29 @@ def read_verdicts(
     """
     if format is not None:
         check_choice("format", format, VerdictFormat)
-    verdicts: list[Verdicts] = []
+    answered = [rubric.question(name) for name in numbers_of]
+    names = [name for question in answered for name in question.number_names]
+    parts: list[Verdicts] = []
     others: list[str] = []
     for one in _list_sources(source):
+        part: Verdicts | None
         if isinstance(one, Verdicts):
-            if judge is None or one.judge == judge:
-                numbered = [name for row in rubric.questions for name in row.number_names]
-                found = add_numbers(one, rubric, numbers_of)
-                if not set(found.questions) & {*rubric.propositions, *numbered}:
-                    _refuse_rubric(MEMORY, rubric)
-                verdicts.append(found)
-            else:
-                others.append(one.judge)
-            continue
-        if hasattr(one, "columns"):
-            table, stem = open_frame(one, MEMORY), MEMORY
+            part = _take_verdicts(one, rubric, numbers_of) if judge in (None, one.judge) else None
+            others.append(one.judge)
         else:
-            file = DataFile(one, format=format, held="verdict")
-            table, stem = _open(file), file.stem
-        reader = _TableReader(table, rubric=rubric, numbers_of=numbers_of)
-        if (part := reader.verdicts(judge, stem=stem)) is not None:
-            verdicts.append(part)
-        else:
-            others += reader.judges
-    if not verdicts:
+            part, judges = _read_source(one, format, judge, rubric=rubric, answered=answered)
+            others += judges
+        parts += [] if part is None else [part]
+    if not parts:
         known = ", ".join(repr(shorten(name)) for name in dict.fromkeys(others))
         msg = f"`judge` must be among the judges of the verdicts ({known}), got {shorten(judge)!r}."
         raise InputError(msg)
-    _check_judges(verdicts)
-    names = [name for one in numbers_of for name in rubric.question(one).number_names]
-    return _reorder_questions(reduce(Verdicts.join, verdicts), (*rubric.propositions, *names))
+    judge_of: dict[str, str] = {}
+    for name, own in ((name, each.judge) for each in parts for name in each.questions):
+        if judge_of.setdefault(name, own) != own:
+            _refuse_judges([judge_of[name], own], source="the verdicts")
+    whole = reduce(Verdicts.join, parts)
+    return whole.on([name for name in (*rubric.propositions, *names) if name in whole.questions])
 
 
 def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> Verdicts:
@@ -149,23 +275,25 @@ def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> 
 
     Verdicts that hold them as numbers already are returned unchanged.
     """
-    for name in questions:
-        question = rubric.question(name)
-        details = given.details
-        if details is None or name not in details.labels:
+    details, added = given.details, given
+    for question in map(rubric.question, questions):
+        if details is None or question.id not in details.labels:
             continue
-        columns = range(len(question.number_names))
+        names, start = question.number_names, len(added.questions)
         failures = {
             (row, column): why
             for (row, asked), why in details.label_failures.items()
-            if asked == name
-            for column in columns
+            if asked == question.id
+            for column in range(start, start + len(names))
         }
-        values = question.to_numbers(details.labels[name])
-        given = replace(
-            given.with_numbers(question.number_names, values, failures=failures), details=details
+        values = question.to_numbers(details.labels[question.id])
+        added = replace(
+            added,
+            questions=(*added.questions, *names),
+            probabilities=np.hstack([added.probabilities, values]),
+            failures={**added.failures, **failures},
         )
-    return replace(given, details=None) if questions else given
+    return replace(added, details=None) if questions else given
 
 
 def _list_sources(source: Any) -> list[Any]:
@@ -180,445 +308,285 @@ def _list_sources(source: Any) -> list[Any]:
     return [one for part in source for one in _list_sources(part)]
 
 
-def _open(file: DataFile) -> Table:
-    if file.format in ("jsonl", "csv", "parquet"):
-        return open_table(file)
-    msg = f"`verdicts` must be Parquet, JSONL or CSV, got {file.name!r}. Convert it."
-    raise InputError(msg)
+def _take_verdicts(given: Verdicts, rubric: Rubric, numbers_of: Collection[str]) -> Verdicts:
+    numbered = (name for question in rubric.questions for name in question.number_names)
+    found = add_numbers(given, rubric, numbers_of)
+    if not set(found.questions) & {*rubric.propositions, *numbered}:
+        msg = (
+            f"{MEMORY}: verdicts must be on propositions of rubric {shorten(rubric.name)!r}, got "
+            "none. Name the rubric that they were made with."
+        )
+        raise InputError(msg)
+    return found
 
 
-def _reorder_questions(given: Verdicts, names: Sequence[str]) -> Verdicts:
-    """Sort the questions with verdicts in the order of the rubric."""
-    return given.on([name for name in names if name in given.questions])
-
-
-def _check_judges(parts: Sequence[Verdicts]) -> None:
-    """Refuse two judges of one proposition."""
-    asked: dict[str, str] = {}
-    for part in parts:
-        for name in part.questions:
-            if asked.setdefault(name, part.judge) != part.judge:
-                _refuse_judges([asked[name], part.judge], source="the verdicts")
+def _read_source(
+    source: Any, written_as: VerdictFormat | None, judge: str | None, **about: Any
+) -> tuple[Verdicts | None, Sequence[str]]:
+    """Read one table: the verdicts of the judge or of the only one, and who judged in it."""
+    if hasattr(source, "columns"):
+        return _TableReader(open_frame(source, MEMORY), stem=MEMORY, **about).read(judge)
+    file = DataFile(source, format=written_as, held="verdict")
+    if file.format not in ("jsonl", "csv", "parquet"):
+        msg = f"`verdicts` must be Parquet, JSONL or CSV, got {file.name!r}. Convert it."
+        raise InputError(msg)
+    if file.name.endswith(".jsonl") and is_verdict_table(columns_of_file(Path(file.name))):
+        # polars is fast and knows no places: what it cannot read is read again below
+        with suppress(ValueError, pl.exceptions.PolarsError):
+            table = open_frame(pl.concat(read_parts([Path(file.name)])), file.name)
+            return _TableReader(table, stem=file.stem, **about).read(judge)
+    return _TableReader(open_table(file), stem=file.stem, **about).read(judge)
 
 
 def _refuse_judges(names: Sequence[str], *, source: str) -> NoReturn:
-    shown = ", ".join(repr(shorten(name)) for name in names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    msg = f"`judge` must name one of the judges of {source}, got none of {shown}{more}. Name it."
-    raise InputError(msg)
-
-
-def _refuse_rubric(source: str, rubric: Rubric) -> NoReturn:
-    msg = (
-        f"{source}: verdicts must be on propositions of rubric {shorten(rubric.name)!r}, got none. "
-        "Name the rubric that they were made with."
-    )
+    shown = list_names([repr(shorten(name)) for name in names])
+    msg = f"`judge` must name one of the judges of {source}, got none of {shown}. Name it."
     raise InputError(msg)
 
 
 class _TableReader:
-    """Reads one table; errors name the place."""
+    """Arranges the verdicts of one table by items and questions; errors name the place."""
 
     def __init__(
-        self,
-        table: Table,
-        *,
-        rubric: Rubric,
-        numbers_of: Collection[str] = (),
+        self, table: Table, *, stem: str, rubric: Rubric, answered: Sequence[Question]
     ) -> None:
-        self.source, self._rubric = table.source, rubric
-        self._answered = [rubric.question(name) for name in numbers_of]
-        numbered = (name for row in self._answered for name in row.number_names)
-        self._propositions = (*rubric.propositions, *numbered)
-        columns = table.columns
-        self._item = next((name for name in _ITEMS if name in columns), None)
-        self._judge = next((name for name in _JUDGES if name in columns), None)
-        self._label = next((name for name in _LABELS if name in columns), None)
-        self._is_long = "question" in columns
-        wide = dict.fromkeys((*self._propositions, *(row.id for row in self._answered)))
-        asked = [name for name in wide if name in columns]
-        for name, is_there in (
-            ("item", self._item),
-            ("probability", not self._is_long or self._label or "probability" in columns),
-            ("question", self._is_long or asked),
+        self._table, self._columns, self._stem = table, find_columns(table), stem
+        self._rubric, self._answered = rubric, answered
+        ids = [question.id for question in answered]
+        numbered = (name for question in answered for name in question.number_names)
+        self._names = (*rubric.propositions, *numbered)
+        self._wanted = list(dict.fromkeys((*self._names, *ids)))
+        self._is_wide = "question" not in self._columns
+        asked = [name for name in self._wanted if name in table.columns] if self._is_wide else []
+        self._n_repeats = max(len(asked), 1)
+        for column, is_there in (
+            ("item", "item" in self._columns),
+            ("probability", self._is_wide or self._columns.keys() & {"label", "probability"}),
+            ("question", not self._is_wide or asked),
         ):
             if not is_there:
-                self._refuse_column(name, columns)
-        wanted = [self._item, self._judge, "behavior", "fingerprint", "threshold", "source"]
-        if self._is_long:
-            wanted += ["question", "probability", self._label, "failure", "negated"]
-        else:
-            wanted += asked
-        needed = [name for name in dict.fromkeys(wanted) if name is not None and name in columns]
-        self._rows: Rows = table.load(needed)
-        if self._rows.lines.is_empty():
-            msg = f"{self.source}: must hold at least one verdict, got no rows. Judge some items."
-            raise NoDataError(msg)
-        self.judges: tuple[str, ...] = ()
+                way_out = "Name a file that `voirdire judge` wrote."
+                refuse_column(table, column, way_out=way_out)
+        for column in ("label", "probability", "failure", "negated") if self._is_wide else ():
+            self._columns.pop(column, None)
+        self._frame = read_verdict_frame(table, self._columns, stem=stem, asked=asked, labelled=ids)
 
-    def verdicts(self, judge: str | None, *, stem: str) -> Verdicts | None:
-        """Return the verdicts of a judge, or of the only one.
+    def read(self, judge: str | None) -> tuple[Verdicts | None, Sequence[str]]:
+        """Return the verdicts of the judge, or of the only one, and the names of all judges."""
+        frame, judges = self._frame, [judge or self._stem]
+        if "judge" in self._columns:
+            judges = frame["judge"].unique(maintain_order=True).to_list()
+        if judge is None and len(judges) > 1:
+            _refuse_judges(judges, source=self._table.source)
+        if judge is not None and judge not in judges:
+            return None, judges
+        if len(judges) > 1:
+            frame = frame.filter(pl.col("judge") == judge)
+        if frame["item"].null_count():
+            row = int(frame["row"].filter(frame["item"].is_null())[0])
+            rule = " must name an item, got nothing. Fill it."
+            self._refuse(row, rule, column=self._columns["item"])
+        items = frame["item"].unique(maintain_order=True).cast(pl.String)
+        if len(judges) > 1:
+            frame = frame.with_columns(pl.col("item").cast(pl.String).cast(pl.Enum(items)))
+        # an item's own facts stand in every row of a wide table, and the table was unpivoted
+        once = frame.head(frame.height // self._n_repeats)
+        behaviors = self._read_behaviors(once, n_items=len(items))
+        fingerprint = self._take_single("fingerprint", once)
 
-        None where the table has only others.
-        """
-        if self._judge is None:
-            self.judges = (stem if judge is None else judge,)
-        else:
-            names = self._text(self._judge).fill_null(stem)
-            self.judges = tuple(names.unique(maintain_order=True).to_list())
-            if judge is None and len(self.judges) > 1:
-                _refuse_judges(self.judges, source=self.source)
-            if judge is not None and judge not in self.judges:
-                return None
-            if len(self.judges) > 1:
-                self._rows = self._rows.where(names == judge)
-        return self._read(self.judges[0] if judge is None else judge)
+        questions, frame = frame["question"], self._place_answers(frame)
+        column_of = {name: column for column, name in enumerate(self._wanted)}
+        ids = [column_of[question.id] for question in self._answered]
+        direct = frame.filter(~pl.col("column").is_in(ids))
+        parts = []
+        for question, column in zip(self._answered, ids, strict=True):
+            part = frame.filter(pl.col("column") == column)
+            if part.height and (self._is_wide or "label" in self._columns):
+                parts += self._read_labels(question, part)
+        rows = direct if direct.height else frame
+        threshold = self._read_threshold(once if self._is_wide else rows)
 
-    def _read(self, judge: str) -> Verdicts:
-        ids = self._ids()
-        items = ids.unique(maintain_order=True)
-        at_item = _codes(ids, items)
-        behaviors = self._behaviors(at_item, len(items))
-        fingerprint = (
-            self._take_single_value("fingerprint", self._list_stated_values("fingerprint")) or ""
-        )
-        shape = (len(items), len(self._propositions))
-        probabilities, given = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
-        threshold = None if self._is_long else self._wide_threshold()
-        fill = self._fill_long if self._is_long else self._fill_wide
-        said = self._numbers(ids, at_item, probabilities=probabilities, given=given)
-        failures = said | fill(ids, at_item, probabilities=probabilities, given=given)
-        if self._is_long:
-            threshold = self._long_threshold()
-        known = np.flatnonzero(given.any(axis=0)).tolist()
-        if not known:
-            _refuse_rubric(self.source, self._rubric)
-        names = tuple(self._propositions[column] for column in known)
-        columns = {column: place for place, column in enumerate(known)}
-        usual = USUAL_THRESHOLD if self._rubric.threshold is None else self._rubric.threshold
-        return Verdicts(
+        whole = pl.concat([*parts, self._read_propositions(direct)])
+        if whole.is_empty():
+            names = questions.drop_nulls().unique(maintain_order=True)
+            shown = list_names([repr(shorten(name)) for name in names])
+            msg = (
+                f"{self._table.source}: verdicts must be on propositions of the rubric, got "
+                f"{shown}. Name the rubric that they were made with."
+            )
+            raise InputError(msg)
+        used = whole["column"].unique().sort()
+        asked = [self._names[column] for column in used]
+        places = np.zeros(len(self._names), dtype=np.int64)
+        places[used] = np.arange(len(used))
+        at_item, at_question = whole["item"].to_physical().to_numpy(), places[whole["column"]]
+        probabilities = np.full((len(items), len(used)), np.nan)
+        probabilities[at_item, at_question] = whole["value"].fill_null(np.nan)
+        is_told = (whole["value"].is_null() & whole["reason"].is_not_null()).to_numpy()
+        reasons = whole["reason"].filter(is_told)
+        failure_of = {reason: Failure(reason=reason) for reason in reasons.unique()}
+        cells = zip(at_item[is_told].tolist(), at_question[is_told].tolist(), strict=True)
+        verdicts = Verdicts(
             items=tuple(items.to_list()),
             behaviors=behaviors,
-            questions=names,
-            probabilities=probabilities[:, known] if len(known) < shape[1] else probabilities,
-            failures={(row, columns[column]): why for (row, column), why in failures.items()},
-            judge=judge,
-            fingerprint=fingerprint,
+            questions=tuple(asked),
+            probabilities=probabilities,
+            failures={cell: failure_of[why] for cell, why in zip(cells, reasons, strict=True)},
+            judge=judge or judges[0],
+            fingerprint=fingerprint or "",
             threshold=select_threshold(
-                usual if threshold is None else threshold,
-                [name for name in names if name in self._rubric.propositions],
+                threshold,
+                [name for name in asked if name in self._rubric.propositions],
             ),
         )
+        return verdicts, judges
 
-    def _ids(self) -> pl.Series:
-        ids = self._text(self._item or "")
-        if ids.null_count():
-            line = self._rows.lines[ids.is_null().arg_max() or 0]
-            where = place(self.source, line=line, column=self._item)
-            raise InputError(f"{where} must name an item, got nothing. Fill it.")
-        return ids
-
-    def _numbers(
-        self,
-        ids: pl.Series,
-        at_item: NDArray[np.int64],
-        *,
-        probabilities: NDArray[np.float64],
-        given: NDArray[np.bool_],
-    ) -> dict[tuple[int, int], Failure]:
-        """Fill in the answers to scale and choice questions.
-
-        Return the reasons of missing answers.
-        """
-        failures: dict[tuple[int, int], Failure] = {}
-        for question in self._answered:
-            is_its = np.ones(at_item.size, dtype=bool)
-            column = question.id if not self._is_long else self._label or ""
-            if self._is_long:
-                is_its = (self._text("question") == question.id).fill_null(value=False).to_numpy()
-            if column not in self._rows.columns or not is_its.any():
-                continue
-            rows, items = np.flatnonzero(is_its), at_item[is_its]
-            if np.unique(items).size < items.size:
-                again = int(rows[_first_repeat(items)])
-                self._refuse_repeat(again, ids[again], question.id)
-            sure = None
-            if self._is_long and question.kind == "choice" and "probability" in self._rows.columns:
-                sure = self._probabilities("probability")[rows]
-            labels = self._text(column).gather(rows).to_list()
-            values = self._to_numbers(question, labels, rows, sure, column=column)
-            places = [self._propositions.index(name) for name in question.number_names]
-            cells = np.ix_(items, np.array(places, dtype=np.int64))
-            probabilities[cells] = values
-            given[:, places] = True
-            reasons: list[str | None] = [None] * rows.size
-            if "failure" in self._rows.columns:
-                reasons = self._text("failure").gather(rows).to_list()
-            failures |= {
-                (int(items[at]), place): Failure(reason=reasons[at] or NO_VERDICT)
-                for at, label in enumerate(labels)
-                if label is None
-                for place in places
-            }
-        return failures
-
-    def _to_numbers(
-        self,
-        question: Question,
-        labels: Sequence[str | None],
-        rows: NDArray[np.int64],
-        sure: NDArray[np.float64] | None,
-        *,
-        column: str,
-    ) -> NDArray[np.float64]:
-        try:
-            return question.to_numbers(
-                labels, probabilities=None if sure is None else sure.tolist()
-            )
-        except InputError:
-            for row, label in zip(rows.tolist(), labels, strict=True):
-                try:
-                    question.to_numbers([label])
-                except InputError as error:
-                    where = place(self.source, line=self._rows.lines[row], column=column)
-                    msg = f"{where}: {error} Correct it."
-                    raise InputError(msg) from error
-            raise
-
-    def _fill_long(
-        self,
-        ids: pl.Series,
-        at_item: NDArray[np.int64],
-        *,
-        probabilities: NDArray[np.float64],
-        given: NDArray[np.bool_],
-    ) -> dict[tuple[int, int], Failure]:
-        """Fill the grid from one row per item and question.
-
-        Return the reasons of missing answers.
-        """
-        said = self._text("question")
-        at_question = _codes(said, pl.Series(self._propositions))
-        answered = said.is_in([row.id for row in self._answered]).fill_null(value=False)
-        is_ours = (at_question >= 0) & ~answered.to_numpy()
-        if not is_ours.any():
-            if not given.any():
-                self._refuse_questions()
-            return {}
-        ids = ids.filter(pl.Series(is_ours))
-        # answers of other kinds are not needed
-        self._rows = self._rows.where(pl.Series(is_ours))
-        at_item, at_question = at_item[is_ours], at_question[is_ours]
-        cells = at_item * len(self._propositions) + at_question
-        if np.bincount(cells, minlength=given.size).max() > 1:
-            again = _first_repeat(cells)
-            self._refuse_repeat(again, ids[again], self._propositions[at_question[again]])
-        values, is_unsaid = self._values()
-        if "negated" in self._rows.columns:  # the judge was asked for the absence
-            turned = self._probabilities("negated", words=True) == 1.0
-            values[turned] = 1.0 - values[turned]
-        probabilities.flat[cells] = values
-        given.flat[cells] = True
-        return self._reasons(np.isnan(values), is_unsaid, at_item, at_question)
-
-    def _fill_wide(
-        self,
-        ids: pl.Series,
-        at_item: NDArray[np.int64],
-        *,
-        probabilities: NDArray[np.float64],
-        given: NDArray[np.bool_],
-    ) -> dict[tuple[int, int], Failure]:
-        """Fill the grid from one row per item; a wide table has no reasons."""
-        if probabilities.shape[0] < at_item.size:
-            again = _first_repeat(at_item)
-            self._refuse_repeat(again, ids[again], None)
-        for column, name in enumerate(self._propositions):
-            if name in self._rows.columns and not given[:, column].any():
-                probabilities[at_item, column] = self._probabilities(name, words=True)
-                given[:, column] = True
-        return {}
-
-    def _values(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return probabilities, and where there is a label without one."""
-        nowhere = np.zeros(len(self._rows.lines), dtype=bool)
-        if "probability" not in self._rows.columns:
-            return self._probabilities(self._label or "", words=True), nowhere
-        values = self._probabilities("probability")
-        missing = np.isnan(values)
-        if self._label is None or not missing.any():
-            return values, nowhere
-        if "source" in self._rows.columns:
-            votes = (self._text("source") == "vote").fill_null(value=False).to_numpy()
-            if (votes & missing).any():
-                words = self._probabilities(self._label, words=True)
-                values = np.where(votes & missing, words, values)
-        stated: NDArray[np.bool_] = self._text(self._label).is_not_null().to_numpy()
-        return values, stated & np.isnan(values)
-
-    def _probabilities(self, column: str, *, words: bool = False) -> NDArray[np.float64]:
-        """Read numbers in [0, 1], and words for true and false where those are answers.
-
-        Nan for none.
-        """
-        values = self._rows.columns[column]
-        sorts = sorts_in(values)
-        if sorts <= {"number"} and sorts:
-            found = numbers(values)
-            is_stated = _is_stated(values)
-        else:
-            text = self._text(column)
-            is_stated = text.is_not_null() & (text.str.to_lowercase() != "nan")
-            found = text.cast(pl.Float64, strict=False).fill_nan(None)
-            if words:
-                folded = text.str.to_lowercase()
-                truth = folded.replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
-                found = truth.fill_null(found) if sorts - {"number"} else found
-        wrong = is_stated & ~found.is_between(0.0, 1.0).fill_null(value=False)
-        if wrong.any():
-            row = wrong.arg_max() or 0
-            where = place(self.source, line=self._rows.lines[row], column=shorten(column))
-            rule = "a number in [0, 1]" + (", or true or false" if words else "")
-            raise InputError(f"{where} must be {rule}, got {got(values[row])}. Correct it.")
-        return found.fill_null(np.nan).to_numpy().astype(np.float64)
-
-    def _reasons(
-        self,
-        missing: NDArray[np.bool_],
-        is_unsaid: NDArray[np.bool_],
-        at_item: NDArray[np.int64],
-        at_question: NDArray[np.int64],
-    ) -> dict[tuple[int, int], Failure]:
-        rows = np.flatnonzero(missing)
-        said: list[str | None] = [None] * rows.size
-        if "failure" in self._rows.columns:
-            said = self._text("failure").gather(rows).to_list()
-        kinds = {
-            word: Failure(reason=word) for word in {NO_VERDICT, NO_PROBABILITY, *filter(None, said)}
-        }
-        reasons = [
-            kinds[word or (NO_PROBABILITY if is_label else NO_VERDICT)]
-            for word, is_label in zip(said, is_unsaid[rows].tolist(), strict=True)
-        ]
-        cells = zip(at_item[rows].tolist(), at_question[rows].tolist(), strict=True)
-        return dict(zip(cells, reasons, strict=True))
-
-    def _behaviors(self, at_item: NDArray[np.int64], n_items: int) -> tuple[str | None, ...]:
-        if "behavior" not in self._rows.columns:
-            return (None,) * n_items
-        frame = pl.DataFrame({"item": at_item, "behavior": self._text("behavior")})
-        frame = frame.drop_nulls().unique(maintain_order=True)
-        several = frame.filter(pl.col("item").is_duplicated())
-        if several.height:
-            row = int(several["item"][0])
-            line = self._rows.lines[int(np.flatnonzero(at_item == row)[0])]
-            where = place(self.source, line=line, column="behavior")
-            said = several.filter(pl.col("item") == row)["behavior"].to_list()[:2]
-            shown = " and ".join(repr(shorten(word)) for word in said)
-            raise InputError(f"{where} must be one for each item, got {shown}. Correct it.")
+    def _read_behaviors(self, once: pl.DataFrame, *, n_items: int) -> tuple[str | None, ...]:
         found: list[str | None] = [None] * n_items
-        for row, behavior in frame.iter_rows():
-            found[row] = behavior
+        if "behavior" in self._columns:
+            named = once.select(pl.col("item").to_physical(), "behavior").drop_nulls()
+            for item, behavior in named.unique(maintain_order=True).iter_rows():
+                if found[item] is not None:
+                    two = " and ".join(repr(shorten(str(name))) for name in (found[item], behavior))
+                    is_other = (once["item"].to_physical() == item) & (once["behavior"] == behavior)
+                    row = once["row"].filter(is_other)[0]
+                    rule = f" must be one for each item, got {two}. Correct it."
+                    self._refuse(row, rule, column="behavior")
+                found[item] = behavior
         return tuple(found)
 
-    def _long_threshold(self) -> dict[str, float] | None:
-        """Return the threshold in the rows of each proposition; None where there is none."""
-        if "threshold" not in self._rows.columns:
-            return None
-        stated = pl.DataFrame(
-            {
-                "question": self._text("question"),
-                "threshold": pl.Series(self._probabilities("threshold")).fill_nan(None),
-            }
-        )
-        by_question = stated.drop_nulls().unique().group_by("question").agg("threshold")
-        found = {
-            name: self._take_single_value("threshold", values)
-            for name, values in by_question.iter_rows()
-        }
-        return found or None
-
-    def _wide_threshold(self) -> Any:
-        cell = self._take_single_value("threshold", self._list_stated_values("threshold"))
-        if cell is None:
-            return None
-        try:
-            return threshold_from_cell(cell)
-        except ValueError as error:
-            msg = f"{self.source}: column `threshold` {error}, got {shorten(cell)!r}. Correct it."
-            raise InputError(msg) from error
-
-    def _take_single_value(self, name: str, values: Sequence[Any]) -> Any:
+    def _take_single(self, name: str, frame: pl.DataFrame) -> Any:
         """Return the single value of a column; None where it is empty."""
+        if name not in self._columns:
+            return None
+        values = frame[name].drop_nulls().unique().sort().to_list()
         if len(values) > 1:
-            shown = " and ".join(
-                repr(shorten(f"{value}", width=24)) for value in sorted(values)[:2]
-            )
+            shown = " and ".join(repr(shorten(f"{value}", width=24)) for value in values[:2])
             msg = (
-                f"{self.source}: verdicts must be of one run, got the {name}s {shown}. Read those "
-                "of one run only."
+                f"{self._table.source}: verdicts must be of one run, got the {name}s {shown}. Read "
+                "those of one run only."
             )
             raise InputError(msg)
         return values[0] if values else None
 
-    def _list_stated_values(self, column: str) -> list[str]:
-        if column not in self._rows.columns:
-            return []
-        return self._text(column).drop_nulls().unique().to_list()
+    def _read_threshold(self, frame: pl.DataFrame) -> Threshold:
+        """Return what the rows say, a number or one by question; else the usual one."""
+        usual = USUAL_THRESHOLD if self._rubric.threshold is None else self._rubric.threshold
+        if "threshold" not in self._columns:
+            return usual
+        if self._is_wide:
+            cell, source = self._take_single("threshold", frame), self._table.source
+            try:
+                return usual if cell is None else threshold_from_cell(cell)
+            except ValueError as error:
+                msg = f"{source}: column `threshold` {error}, got {shorten(cell)!r}. Correct it."
+                raise InputError(msg) from error
+        self._check(frame, frame["threshold"], "threshold", words=False)
+        stated = frame.select("question", "threshold").drop_nulls().unique()
+        by_question = {
+            str(name): self._take_single("threshold", part)
+            for (name,), part in stated.group_by("question")
+        }
+        return by_question or usual
 
-    def _text(self, column: str) -> pl.Series:
-        """Return a column as text, blanks as null."""
-        text = texts(self._rows.columns[column], source=self.source).str.strip_chars()
-        return text.set(text == "", None)
-
-    def _refuse_repeat(self, row: int, item: str, question: str | None) -> NoReturn:
-        where = place(self.source, line=self._rows.lines[row])
-        about = repr(shorten(item)) + ("" if question is None else f" and {question!r}")
-        msg = (
-            f"{where}: verdicts must be unique by item and question, got a second one on {about}. "
-            "Take one of them out."
+    def _place_answers(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add the `column` of the question to the rows that are wanted; refuse a second answer."""
+        texts_of = dict.fromkeys(("label", "source", "failure", "negated"), pl.String)
+        schema = texts_of | dict.fromkeys(_NUMBERS, pl.Float64)
+        kinds = pl.Enum(self._wanted)
+        column = frame["question"].cast(kinds, strict=False).to_physical().cast(pl.Int64)
+        frame = frame.select(
+            "row",
+            "item",
+            "question",
+            column.alias("column"),
+            *(
+                pl.col(name) if name in frame.columns else pl.lit(None, dtype=dtype).alias(name)
+                for name, dtype in schema.items()
+            ),
         )
-        raise InputError(msg)
+        if column.null_count():
+            frame = frame.filter(pl.col("column").is_not_null())
+        at_item = frame["item"].to_physical().cast(pl.Int64)
+        cells = (at_item * len(self._wanted) + frame["column"]).to_numpy()
+        if np.bincount(cells, minlength=1).max() > 1:
+            again = int((~pl.Series(cells).is_first_distinct()).arg_max() or 0)
+            about = repr(shorten(frame["item"][again]))
+            about += "" if self._is_wide else f" and {frame['question'][again]!r}"
+            rule = f": verdicts must be unique by item and question, got a second one on {about}. "
+            self._refuse(frame["row"][again], rule + "Take one of them out.")
+        return frame
 
-    def _refuse_questions(self) -> NoReturn:
-        questions = self._text("question").drop_nulls().unique(maintain_order=True).to_list()
-        shown = ", ".join(repr(shorten(name)) for name in questions[:_MOST_NAMED]) or "none"
-        msg = (
-            f"{self.source}: verdicts must be on propositions of the rubric, got {shown}. Name "
-            "the rubric that they were made with."
+    def _read_propositions(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return how probable it is that propositions are true, and why there is no answer."""
+        has_probability = not self._is_wide and "probability" in self._columns
+        values, label = frame["probability"], frame["label"]
+        needed = values.is_null() & label.is_not_null()
+        if has_probability:
+            self._check(frame, values, self._columns["probability"], words=False)
+            needed &= (frame["source"] == "vote").fill_null(value=False)
+        if needed.any():
+            values = values.zip_with(~needed, _read_words(label.set(~needed, None)))
+        self._check(frame, values, None if self._is_wide else self._columns.get("label"))
+        if "negated" in self._columns:  # the judge was asked for the absence
+            turned = _read_words(frame["negated"])
+            self._check(frame, turned, self._columns["negated"])
+            values = values.zip_with((turned != 1.0).fill_null(value=True), 1.0 - values)
+        unsaid = NO_PROBABILITY if has_probability else NO_VERDICT
+        nothing = (
+            pl.when(pl.col("label").is_null()).then(pl.lit(NO_VERDICT)).otherwise(pl.lit(unsaid))
         )
-        raise InputError(msg)
+        reason = pl.lit(None, dtype=pl.String) if self._is_wide else pl.coalesce("failure", nothing)
+        return frame.select("item", "column", values.alias("value"), reason.alias("reason"))
 
-    def _refuse_column(self, name: str, columns: Sequence[str]) -> NoReturn:
-        shown = ", ".join(repr(shorten(column)) for column in columns[:_MOST_NAMED])
-        more = len(columns) - _MOST_NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        msg = (
-            f"{self.source}: column `{name}` must exist, got columns {shown or 'of no name'}"
-            f"{rest}. Name a file that `voirdire judge` wrote."
-        )
-        raise InputError(msg)
+    def _read_labels(self, question: Question, frame: pl.DataFrame) -> list[pl.DataFrame]:
+        """Return the answers to a question that is not boolean as numbers, name by name."""
+        labels, sure = frame["label"].to_list(), None
+        if question.kind == "choice" and "probability" in self._columns:
+            column = self._columns["probability"]
+            self._check(frame, frame["probability"], column, words=False)
+            sure = frame["probability"].fill_null(np.nan).to_list()
+        try:
+            values = question.to_numbers(labels, probabilities=sure)
+        except InputError:
+            column = question.id if self._is_wide else self._columns["label"]
+            for row, label in zip(frame["row"], labels, strict=True):
+                try:
+                    question.to_numbers([label])
+                except InputError as error:
+                    self._refuse(row, f": {error} Correct it.", column=column)
+            raise
+        return [
+            frame.select(
+                "item",
+                pl.lit(self._names.index(name), dtype=pl.Int64).alias("column"),
+                pl.Series("value", numbers_of_name).fill_nan(None),
+                pl.col("failure").fill_null(NO_VERDICT).alias("reason"),
+            )
+            for name, numbers_of_name in zip(question.number_names, values.T, strict=True)
+        ]
+
+    def _check(
+        self, frame: pl.DataFrame, values: pl.Series, column: str | None, *, words: bool = True
+    ) -> None:
+        """Refuse a number outside of [0, 1]; without a `column` its question has its name."""
+        wrong = values.is_not_null() & ~values.is_between(0.0, 1.0)
+        if wrong.any():
+            at = wrong.arg_max() or 0
+            row, column = frame["row"][at], column or frame["question"][at]
+            cell = got(self._table.load([column]).columns[column][row])
+            rule = "a number in [0, 1]" + (", or true or false" if words else "")
+            self._refuse(row, f" must be {rule}, got {cell}. Correct it.", column=column)
+
+    def _refuse(self, row: int, rule: str, *, column: str | None = None) -> NoReturn:
+        """Find the place of a fault, now that there is one."""
+        line = self._table.load(self._table.columns[:1]).lines[row]
+        shown = None if column is None else shorten(column)
+        raise InputError(f"{place(self._table.source, line=line, column=shown)}{rule}")
 
 
-def _codes(values: pl.Series, known: pl.Series) -> NDArray[np.int64]:
-    """Return the place of each value among the known ones; -1 where it is not there."""
-    kinds = pl.Enum(known)
-    found = values.cast(kinds, strict=False).to_physical().cast(pl.Int64)
-    return found.fill_null(-1).to_numpy()
-
-
-def _first_repeat(codes: NDArray[np.int64]) -> int:
-    """Find the first row whose code an earlier row has."""
-    first = np.zeros(codes.size, dtype=bool)
-    first[np.unique(codes, return_index=True)[1]] = True
-    return int(np.argmin(first))
-
-
-def _is_stated(values: Column) -> pl.Series:
-    """Return which values are numbers, including infinite and too large ones."""
-    if not isinstance(values, pl.Series):
-        there = [
-            value is not None and value == value for value in values
-        ]  # nan differs from itself
-        return pl.Series(there, dtype=pl.Boolean)
-    return values.is_not_null() & ~values.cast(pl.Float64).is_nan().fill_null(value=False)
+def _read_words(cells: pl.Series) -> pl.Series:
+    """Read words for true and false, and numbers; infinite for any other."""
+    truth = cells.str.to_lowercase().replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
+    found = truth.fill_null(cells.cast(pl.Float64, strict=False))
+    return found.set(found.is_null() & cells.is_not_null(), math.inf).fill_nan(None)

@@ -46,6 +46,7 @@ def judge(
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
+    make_item: Callable[[dict[str, Any]], Any] | None = None,
     store: str | Path | Literal[False] | None = None,
     retry_failures: bool = False,
     progress: Callable[[JudgingProgress], None] | None = None,
@@ -69,6 +70,8 @@ def judge(
         What of a row's response is judged. The response of an `Item` is judged as it stands.
     behavior : str, optional
         The behavior of items that have none.
+    make_item : callable, optional
+        For rows of any other form: it takes a row and returns one that is read, or a list of them.
     store : str, path or False, optional
         Where a language model's replies are kept and found again: a file for SQLite, or a
         ``postgresql://`` address. By default, for a model on a server, the file
@@ -117,7 +120,7 @@ def judge(
     True
     """
     plan = _plan(judge, rubric, settings, threshold=threshold, judged=judged)
-    listed, dropped = _read(items, plan, behavior)
+    listed, dropped = _read(items, plan, ItemLayout(behavior=behavior, make_item=make_item))
     replies = StoredReplies(store, retry_failures)
     return _complete(judge_by_plan(listed, plan, replies=replies, progress=progress), dropped)
 
@@ -130,6 +133,7 @@ async def ajudge(
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
+    make_item: Callable[[dict[str, Any]], Any] | None = None,
     store: str | Path | Literal[False] | None = None,
     retry_failures: bool = False,
     progress: Callable[[JudgingProgress], None] | None = None,
@@ -141,7 +145,8 @@ async def ajudge(
 
     Parameters
     ----------
-    items, rubric, judge, threshold, judged, behavior, store, retry_failures, progress, **settings
+    items, rubric, judge, threshold, judged, behavior, make_item, store, retry_failures, progress
+    **settings
         As for `voirdire.judge`.
 
     Returns
@@ -170,7 +175,7 @@ async def ajudge(
     True
     """
     plan = _plan(judge, rubric, settings, threshold=threshold, judged=judged)
-    listed, dropped = _read(items, plan, behavior)
+    listed, dropped = _read(items, plan, ItemLayout(behavior=behavior, make_item=make_item))
     replies = StoredReplies(store, retry_failures)
     verdicts = await ajudge_by_plan(listed, plan, replies=replies, progress=progress)
     return _complete(verdicts, dropped)
@@ -183,10 +188,10 @@ def _plan(judge: Any, rubric: Any, settings: dict[str, Any], **plain: Any) -> Ju
 
 
 def _read(
-    items: Any, plan: JudgingPlan, behavior: str | None
+    items: Any, plan: JudgingPlan, layout: ItemLayout
 ) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
-    check_behavior(behavior, plan.rubric)
-    listed, dropped = read_items_in_memory(items, plan.reading(ItemLayout(behavior=behavior)))
+    check_behavior(layout.behavior, plan.rubric)
+    listed, dropped = read_items_in_memory(items, plan.reading(layout))
     if not listed:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"

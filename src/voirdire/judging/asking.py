@@ -24,9 +24,9 @@ class Ask:
     ----------
     questions : tuple of Question
         In the order in which they are asked; one of them where the mode is ``"single"``.
-    probability : {"logprob", "stated", "vote"}
+    probability : {"logprob", "stated", "vote", "decision"}
         How boolean questions are asked: for true or false, with the probability of the token; for a
-        number in [0, 1]; or for true or false as one of several samples.
+        number in [0, 1]; for true or false as one of several samples; or of a decision model.
     mode : {"joint", "single"}
         Whether the questions come before the item, for servers that keep the beginning of a
         prompt, or after it.
@@ -57,7 +57,11 @@ class Answers:
     missing_mass : tuple of float or None
         Per question the probability of tokens that are neither true nor false, in [0, 1], and nan
         where the question is not boolean; None where no log-probabilities were read.
+    spread : tuple of float or None
+        Per question the standard deviation of a scale, and nan where the question is no scale; None
+        where no distribution was given.
     """
 
     values: tuple[Answer | Failure, ...]
     missing_mass: tuple[float, ...] | None = None
+    spread: tuple[float, ...] | None = None

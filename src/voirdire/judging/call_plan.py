@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -15,14 +16,22 @@ from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.judging.asking import Ask
 from voirdire.judging.calls import Call
-from voirdire.judging.prompts import PromptBuilder, new_nonce, read_words
-from voirdire.judging.reading import ReplyReader
+from voirdire.judging.prompts import (
+    DecisionBuilder,
+    PromptBuilder,
+    name_parts,
+    new_nonce,
+    read_words,
+)
+from voirdire.judging.reading import DecisionReader, ReplyReader
+from voirdire.models.decisions import MOST_QUESTIONS
 from voirdire.records import Item, Message
 from voirdire.records.items import as_bytes
 from voirdire.rubrics import load_rubric
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
@@ -37,6 +46,7 @@ __all__ = [
     "find_asked_places",
     "hash_item",
     "limit_examples",
+    "make_reader",
     "plan_calls",
     "show_prompt",
 ]
@@ -52,9 +62,9 @@ class CallSpec:
         Name of the call in the store.
     ask : Ask
         Its questions.
-    builder : PromptBuilder
+    builder : PromptBuilder or DecisionBuilder
         Makes its requests.
-    reader : ReplyReader
+    reader : ReplyReader or DecisionReader
         Reads its replies.
     places : tuple of int
         Place in the rubric of each of its questions.
@@ -66,8 +76,8 @@ class CallSpec:
 
     name: str
     ask: Ask
-    builder: PromptBuilder
-    reader: ReplyReader
+    builder: PromptBuilder | DecisionBuilder
+    reader: ReplyReader | DecisionReader
     places: tuple[int, ...]
     top_logprobs: int | None
     temperature: float | None
@@ -117,7 +127,10 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     """
     is_pairwise = _asks_pairwise(rubric)
     questions = [limit_examples(row, judge.shown_examples) for row in rubric.questions]
+    is_decision = judge.probability == "decision"
     parts = {"joint": tuple(range(len(questions)))}
+    if is_decision:
+        parts = _split_questions(questions)
     if judge.mode == "single":
         parts = {_name_single_call(row): (place,) for place, row in enumerate(rubric.questions)}
     samples = range(judge.n_samples) if judge.probability == "vote" else (None,)
@@ -137,8 +150,8 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
             CallSpec(
                 name="/".join(filter(None, words)),
                 ask=ask,
-                builder=PromptBuilder(ask),
-                reader=ReplyReader(ask),
+                builder=DecisionBuilder(ask) if is_decision else PromptBuilder(ask),
+                reader=make_reader(ask),
                 places=places,
                 top_logprobs=judge.asked_logprobs,
                 temperature=judge.asked_temperature,
@@ -163,6 +176,22 @@ def _asks_pairwise(rubric: Rubric) -> bool:
     return "pairwise" in kinds
 
 
+def _split_questions(questions: Sequence[Question]) -> dict[str, tuple[int, ...]]:
+    """Part questions where a decision model takes no more of them in one call."""
+    groups: list[list[int]] = [[]]
+    n_asked = 0
+    for place, question in enumerate(questions):
+        n_parts = len(name_parts(question))
+        n_asked += n_parts
+        if n_asked > MOST_QUESTIONS and groups[-1]:
+            groups.append([])
+            n_asked = n_parts
+        groups[-1].append(place)
+    if len(groups) == 1:
+        return {"joint": tuple(groups[0])}
+    return {f"joint/{group[0]}-{group[-1]}": tuple(group) for group in groups}
+
+
 def _name_single_call(question: Question) -> str:
     """Name a call after its question, so that editing one question repeats only its own calls."""
     return f"single/{question.id}/{hash_content(question_document(question))[7:23]}"
@@ -170,8 +199,9 @@ def _name_single_call(question: Question) -> str:
 
 def find_asked_places(name: str, rubric: Rubric) -> tuple[int, ...] | None:
     """Return the places of the questions that a call of this name asked, in their order."""
-    if name.partition("/")[0] == "joint":
-        return tuple(range(len(rubric.questions)))
+    if found := re.match(r"joint(?:/(\d+)-(\d+))?", name):
+        places = range(len(rubric.questions))
+        return tuple(places if found[1] is None else places[int(found[1]) : int(found[2]) + 1])
     for place, row in enumerate(rubric.questions):
         if f"{name}/".startswith(f"{_name_single_call(row)}/"):
             return (place,)
@@ -182,6 +212,11 @@ def hash_item(item: Item) -> bytes:
     """SHA-256 of the conversation and responses that a prompt shows."""
     shown = [[row.role, row.content, *row.images] for row in item.prompt]
     return hashlib.sha256(as_bytes([shown, item.response, item.other])).digest()
+
+
+def make_reader(ask: Ask) -> ReplyReader | DecisionReader:
+    """Make what reads the replies to an ask."""
+    return DecisionReader(ask) if ask.probability == "decision" else ReplyReader(ask)
 
 
 def limit_examples(question: Question, n_examples: int | None) -> Question:

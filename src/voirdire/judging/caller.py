@@ -69,9 +69,6 @@ _FIRST_BACKOFF_S, _LONGEST_BACKOFF_S = 1.0, 60.0
 _MOST_LIMITED = 5
 """How many times `max_retries` rate limits are tolerated while the server answers other calls."""
 
-_STALE_S = 0.25
-"""After a longer wait a call is looked up again: another run may have made it."""
-
 
 class OutOfOrderError(Exception):
     """A live judge makes no calls now; the message is the reason of the failures."""
@@ -234,6 +231,11 @@ class Caller:
             register = partial(store.judge_id, fingerprint, description=description)
             self.judge_id = await asyncio.to_thread(register)
 
+    @property
+    def n_by_others(self) -> int:
+        """How often other runs have stored calls of this judge, as far as is known."""
+        return 0 if self.store is None else self.store.n_by_others(self.judge_id)
+
     async def close(self) -> None:
         """Close the model, and a store that was opened here."""
         await self._model.close()
@@ -274,13 +276,13 @@ class Caller:
         return outcome, n_unread
 
     async def answer_together(
-        self, calls: Sequence[Call[T]], on_send: Callable[[], None], *, looked_at: float
+        self, calls: Sequence[Call[T]], on_send: Callable[[], None], *, seen: int
     ) -> list[Outcome[T]]:
         """Make calls that ask the same: one request for several replies where the model can.
 
         Samples that are missing are asked for alone; a failure is that of all samples.
         """
-        tries = [_Attempts(call=call, on_send=on_send, looked_at=looked_at) for call in calls]
+        tries = [_Attempts(call=call, on_send=on_send, seen=seen) for call in calls]
         first, *others = tries
         first.n_samples = len(calls) if self._gives_samples else 1
         outcomes = [await self._answer(first)]
@@ -298,18 +300,22 @@ class Caller:
         blobs: Sequence[bytes],
         on_send: Callable[[], None],
         *,
-        looked_at: float,
+        seen: int,
     ) -> Outcome[T]:
         """Make one call until it has an outcome; new attempts are numbered after stored ones.
 
-        The stored ones were looked up at `looked_at`, by the clock of the loop.
+        When the stored ones were looked up, others had stored `seen` times.
         """
         outcome, n_unread = self.reuse(call, blobs) if blobs else (None, 0)
         if outcome is not None:
             return outcome
         n_unread = 0 if n_unread >= self.judge.max_attempts else n_unread
         tries = _Attempts(
-            call=call, on_send=on_send, looked_at=looked_at, n_unread=n_unread, n_kept=len(blobs)
+            call=call,
+            on_send=on_send,
+            seen=seen,
+            n_unread=n_unread,
+            n_kept=len(blobs),
         )
         return await self._answer(tries)
 
@@ -333,7 +339,9 @@ class Caller:
                     pause_s = self._handle_error(error, tries)
                     if self._breaker.reason is not None:
                         raise OutOfOrderError(self._breaker.reason) from None
-                    if self._may_pass(error, tries):
+                    most, wait_s = self.judge.max_retries, error.retry_after_s or 0.0
+                    is_within = tries.n_errors <= most and tries.n_limited <= _MOST_LIMITED * most
+                    if isinstance(error, _TRANSIENT) and is_within and wait_s <= LONGEST_WAIT_S:
                         await self.pace.pause(tries.backoff_s() if pause_s is None else pause_s)
                     else:
                         outcome = await self._fail(tries, error)
@@ -392,13 +400,6 @@ class Caller:
         self._n_in_a_row = self._n_account_errors = 0
         self._finish_check(reply)
         return Outcome(value=value)
-
-    def _may_pass(self, error: ModelCallError, tries: _Attempts[Any]) -> bool:
-        """Whether the call is made again after an error."""
-        most = self.judge.max_retries
-        is_within = tries.n_errors <= most and tries.n_limited <= _MOST_LIMITED * most
-        is_soon = (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
-        return isinstance(error, _TRANSIENT) and is_within and is_soon
 
     async def _fail(self, tries: _Attempts[T], error: ModelCallError) -> Outcome[T]:
         """Store that a call failed for good."""
@@ -488,9 +489,8 @@ class Caller:
         raise ModelTimeoutError(msg)
 
     async def _check_stored(self, tries: _Attempts[Any]) -> None:
-        """Before the first try, look anew whether another run has made the call meanwhile."""
-        waited_s = asyncio.get_running_loop().time() - tries.looked_at
-        if self.store is None or tries.n or waited_s < _STALE_S:
+        """Before the first try, look anew where another run has stored something meanwhile."""
+        if self.store is None or tries.n or self.n_by_others == tries.seen:
             return
         stored = await self.store.aget(self.judge_id, [tries.call.item])
         blobs = stored.get(tries.call.item, {}).get(tries.call.name, [])
@@ -508,7 +508,7 @@ class Caller:
             await self.store.put(self.judge_id, row)
         except Exception as error:
             if self._live is None:
-                raise
+                self._end(error, tries)
             if not self._breaker.is_open(asyncio.get_running_loop().time()):
                 self._trip(error, "the store accepts nothing")
             raise OutOfOrderError(self._last) from error
@@ -651,7 +651,7 @@ class _Attempts(Generic[T]):
 
     call: Call[T]
     on_send: Callable[[], None]
-    looked_at: float
+    seen: int
     n: int = 0
     n_errors: int = 0
     n_limited: int = 0

@@ -35,6 +35,8 @@ class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         Places of the questions without a value, and the reasons.
     missing_mass : tuple of float or None
         Mean over the replies; None where no log-probabilities were read.
+    spread : tuple of float or None
+        As of `Answers`; None where no distribution was given.
     is_stored : bool
         Whether all replies came from the store.
     answered_by : str or None
@@ -44,6 +46,7 @@ class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     values: tuple[Answer | None, ...]
     failures: tuple[tuple[int, Failure], ...] = ()
     missing_mass: tuple[float, ...] | None = None
+    spread: tuple[float, ...] | None = None
     is_stored: bool = False
     answered_by: str | None = None
 
@@ -60,12 +63,15 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
     questions = bound.rubric.questions
     is_stored = all(outcome.is_reused for outcome in outcomes)
     masses: tuple[float, ...] | None
+    spread = None
     if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
         # one call in the rubric's own order is by far the most common case
-        values, masses = list(outcomes[0].value.values), outcomes[0].value.missing_mass
+        value = outcomes[0].value
+        values, masses, spread = list(value.values), value.missing_mass, value.spread
     else:
         said: list[list[Answer]] = [[] for _ in questions]
         mass: list[list[float]] = [[] for _ in questions]
+        spreads = [math.nan] * len(questions)
         reasons: list[Failure | None] = [None] * len(questions)
         asked = [0] * len(questions)
         for outcome, spec in zip(outcomes, bound.calls.specs, strict=True):
@@ -78,6 +84,8 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
                 said[place].append(answer)
                 if outcome.value is not None and outcome.value.missing_mass is not None:
                     mass[place].append(outcome.value.missing_mass[slot])
+                if outcome.value is not None and outcome.value.spread is not None:
+                    spreads[place] = outcome.value.spread[slot]
         votes = bound.judge.probability == "vote"  # of samples a few may fail
         values = [
             combine_answers(question, known)
@@ -87,16 +95,21 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
         ]
         means = (math.fsum(each) / len(each) if each else math.nan for each in mass)
         masses = tuple(means) if any(mass) else None
+        spread = None if all(map(math.isnan, spreads)) else tuple(spreads)
     for place, calibrator in bound.calibrators:
-        if not isinstance(value := values[place], Failure):
-            values[place] = calibrator.apply_one(value)  # type: ignore[arg-type]  # a probability
+        if not isinstance(given := values[place], Failure):
+            values[place] = calibrator.apply_one(given)  # type: ignore[arg-type]  # a probability
     found: Any = values
     failures: tuple[tuple[int, Failure], ...] = ()
     if Failure in set(map(type, values)):  # seldom
         failures = tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure))
         found = [None if isinstance(row, Failure) else row for row in values]
     return ItemVerdict(
-        values=tuple(found), failures=failures, missing_mass=masses, is_stored=is_stored
+        values=tuple(found),
+        failures=failures,
+        missing_mass=masses,
+        spread=spread,
+        is_stored=is_stored,
     )
 
 

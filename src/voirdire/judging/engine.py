@@ -10,19 +10,19 @@ import asyncio
 import contextlib
 import logging
 import math
-import random
 import threading
 import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import add, attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
+from voirdire.errors import InputError
 from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, ask_in_process
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.caller import CallCounts, Caller, CircuitBreaker, OutOfOrderError
@@ -53,8 +53,8 @@ LATE = "no verdict within the deadline"
 """Reason of a failure whose reply may still come, for the next time the item is asked about."""
 
 CLOSED = "the judge is closed"
-_LOOKED_UP, _LOOKED_UP_FRESH = 250, 32
-"""Items in one query of the store, and where calls are made: another run may store replies."""
+_LOOKED_UP = 250
+"""Items that are looked up in the store, or asked of a function, together."""
 
 _AT_ONCE = 256
 """Items of one request that wait for calls together, so that no request waits for another's."""
@@ -204,8 +204,8 @@ class _SharingEngine(Engine):
         """Name an item; equal ones have one name."""
 
     @abstractmethod
-    def _begin(self, new: list[_Pending]) -> None:
-        """Begin to answer items; each is settled, or fails, later."""
+    def _begin(self, new: list[_Pending]) -> asyncio.Task[None] | None:
+        """Begin to answer items; the task, if any, ends when what is stored is read."""
 
     async def ask(
         self, items: Sequence[Item], *, deadline_s: float | None = None
@@ -223,11 +223,13 @@ class _SharingEngine(Engine):
             pending.n_waiting += 1
             pending.until = max(pending.until, until)
             waiting.append(pending)
-        if new:
-            self._begin(new)
         try:
-            futures = [pending.future for pending in waiting if not pending.future.done()]
-            if futures:
+            if new:
+                reading = self._begin(new)
+                if reading is not None and self._live is None:  # many are answered by its end
+                    await asyncio.wait([reading])
+            futures = [row.future for row in waiting]
+            if futures := [row for row in futures if not row.done() or row.exception()]:
                 ends = asyncio.FIRST_EXCEPTION if self._live is None else asyncio.ALL_COMPLETED
                 await asyncio.wait(futures, timeout=deadline_s, return_when=ends)
             for pending in waiting:
@@ -283,6 +285,10 @@ class _SharingEngine(Engine):
 # Language models --------------------------------------------------------------------------------
 
 
+_Unanswered: TypeAlias = tuple[_Pending, "Mapping[str, Sequence[bytes]]", int]
+"""An item, its stored replies, and how often others had stored something when they were read."""
+
+
 class ModelEngine(_SharingEngine):
     """Asks a language model: looks up, calls, stores, reads, combines.
 
@@ -301,6 +307,11 @@ class ModelEngine(_SharingEngine):
         self._reading = CircuitBreaker(1.0 if live is None else live.rest_s)
         most = 2 * bound.judge.concurrency  # in a run; no live request waits for another's items
         self._window = None if live is not None else asyncio.Semaphore(most)
+        # Two runs that look up in one order meet in one place.
+        self._in_order = asyncio.Lock() if live is None else contextlib.nullcontext()
+        self._queue: deque[_Unanswered] = deque()
+        self._held = contextlib.ExitStack()
+        self._goes_back = False
 
     @property
     def is_broken(self) -> bool:
@@ -313,9 +324,15 @@ class ModelEngine(_SharingEngine):
         return self.caller.counts
 
     async def start(self) -> None:
-        """Open the store."""
+        """Open the store; a second run begins at the other end, so that both share the items."""
         fingerprint, description = self.bound.reply_fingerprint, self.bound.described
         await self.caller.start(self._replies, fingerprint=fingerprint, description=description)
+        if self._live is None and (store := self.caller.store) is not None:
+            try:
+                lock = store.lock(f"first run of {fingerprint}")
+                await asyncio.to_thread(self._held.enter_context, lock)
+            except InputError:
+                self._goes_back = True
 
     @property
     def error(self) -> Exception | None:
@@ -325,11 +342,10 @@ class ModelEngine(_SharingEngine):
     def _key(self, item: Item) -> bytes:
         return hash_item(item)
 
-    def _begin(self, new: list[_Pending]) -> None:
-        if self._live is None and self.caller.store is not None:
-            # two runs over the same items then seldom make the same call at the same time
-            random.shuffle(new)
-        self._start_task(self._judge_all(new))
+    def _begin(self, new: list[_Pending]) -> asyncio.Task[None]:
+        if self._window is not None and self.caller.store is not None:
+            new.sort(key=attrgetter("key"))  # in one order, whatever that of the file
+        return self._start_task(self._look_up_all(new))
 
     async def close(self, *, drain_s: float | None = None) -> None:
         """Let the calls that are sent finish and be stored; cancel the others."""
@@ -345,6 +361,7 @@ class ModelEngine(_SharingEngine):
                 task.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=_CANCELLED_S)
+            self._held.close()
             await self.caller.close()
 
     def stop(self) -> None:
@@ -353,32 +370,43 @@ class ModelEngine(_SharingEngine):
 
     # One item ------------------------------------------------------------------------------------
 
-    async def _judge_all(self, new: Sequence[_Pending]) -> None:
+    async def _look_up_all(self, new: Sequence[_Pending]) -> None:
         """Look items up in the store, and begin the calls about the others."""
-        most = max(_AT_ONCE, 2 * self.bound.judge.concurrency)
-        window = self._window or asyncio.Semaphore(most)
-        start, size = 0, _LOOKED_UP
-        while part := new[start : start + size]:
-            start += size
-            try:
-                looked_at = _now()
-                stored = await self._look_up([pending.key for pending in part])
-                open_ones = [row for row in part if not self._answer_from(row, stored)]
-                size = _LOOKED_UP_FRESH if open_ones else _LOOKED_UP
-            except BaseException as error:  # each item gets it
-                for pending in part if isinstance(error, Exception) else [*part, *new[start:]]:
-                    self._fail(pending, error)
-                if _is_cancelled():
-                    raise
-                continue
-            for pending in open_ones:
-                await window.acquire()
-                if pending.future.done():  # nobody waits for it any more
-                    window.release()
+        queue, window = self._queue, self._window
+        if window is None:
+            most = max(_AT_ONCE, 2 * self.bound.judge.concurrency)
+            queue, window = deque(), asyncio.Semaphore(most)
+        n_open = 0
+        async with self._in_order:
+            for start in range(0, len(new), _LOOKED_UP):
+                part = new[start : start + _LOOKED_UP]
+                try:
+                    seen = self.caller.n_by_others
+                    stored = await self._look_up([pending.key for pending in part])
+                    open_ones = [row for row in part if not self._answer_from(row, stored)]
+                except BaseException as error:  # each item gets it
+                    for pending in part if isinstance(error, Exception) else new:
+                        self._fail(pending, error)
+                    if _is_cancelled():
+                        raise
                     continue
-                judging = self._judge(pending, stored.get(pending.key, {}), looked_at)
-                pending.task = self._start_task(judging)
-                pending.task.add_done_callback(lambda _: window.release())
+                queue.extend((row, stored.get(row.key, {}), seen) for row in open_ones)
+                n_open += len(open_ones)
+        if n_open:
+            self._start_task(self._judge_open(n_open, queue, window))
+
+    async def _judge_open(
+        self, n_items: int, queue: deque[_Unanswered], window: asyncio.Semaphore
+    ) -> None:
+        """Judge so many items of a queue."""
+        for _ in range(n_items):
+            await window.acquire()
+            pending, known, seen = queue.pop() if self._goes_back else queue.popleft()
+            if pending.future.done():  # nobody waits for it any more
+                window.release()
+                continue
+            pending.task = self._start_task(self._judge(pending, known, seen))
+            pending.task.add_done_callback(lambda _: window.release())
 
     def _answer_from(
         self, pending: _Pending, stored: Mapping[bytes, Mapping[str, Sequence[bytes]]]
@@ -407,7 +435,7 @@ class ModelEngine(_SharingEngine):
         return msgspec.structs.replace(verdict, failures=failures)
 
     async def _judge(
-        self, pending: _Pending, stored: Mapping[str, Sequence[bytes]], looked_at: float
+        self, pending: _Pending, stored: Mapping[str, Sequence[bytes]], seen: int
     ) -> None:
         """Make the calls about an item, and combine their outcomes."""
         plan, caller = self.bound.calls, self.caller
@@ -423,12 +451,11 @@ class ModelEngine(_SharingEngine):
         async def make(group: Sequence[tuple[int, Any]]) -> None:
             places, calls = zip(*group, strict=True)
             if len(calls) > 1:
-                found = await caller.answer_together(calls, pending.note_begun, looked_at=looked_at)
+                found = await caller.answer_together(calls, pending.note_begun, seen=seen)
             else:
                 blobs = stored.get(calls[0].name, ())
-                found = [
-                    await caller.answer(calls[0], blobs, pending.note_begun, looked_at=looked_at)
-                ]
+                answer = caller.answer(calls[0], blobs, pending.note_begun, seen=seen)
+                found = [await answer]
             for place, outcome in zip(places, found, strict=True):
                 outcomes[place] = outcome
 

@@ -156,8 +156,10 @@ class ItemSource:
         msg = f"{self.name}: must hold at least one item that can be judged, got none{why}."
         raise NoDataError(msg)
 
-    def _read_stamp(self) -> tuple[int, ...] | None:
+    def _read_stamp(self) -> list[tuple[int, ...]] | None:
+        from voirdire.io.files import files_of
+
         if not isinstance(self.source, str | Path) or not Path(self.source).exists():
             return None
-        stat = Path(self.source).stat()
-        return (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        stats = [Path(part).stat() for part in files_of(self.source, held="items")]
+        return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]

@@ -169,15 +169,16 @@ class LiveJudge:
         keys = [b"" if item.id in not_asked else item.content_hash() for item in items]
         answers: dict[bytes, _Answer] = {}
         new: dict[bytes, Item] = {}
-        why = CLOSED if self._is_closed else TOO_MANY
+        why, most = CLOSED if self._is_closed else TOO_MANY, self.settings.most_waiting
         for key, item in zip(keys, items, strict=True):
             if key and key not in answers and key not in new:
                 if key in self._remembered:
                     self._remembered.move_to_end(key)
                     answers[key] = self._remembered[key]
-                elif self._is_closed or not self._admit(key):
+                elif self._is_closed or (key not in self._waiting and self.n_waiting >= most):
                     answers[key] = self._failed_answer(why)
                 else:
+                    self._waiting[key] += 1
                     new[key] = item
         n_remembered = sum(key in answers and not answers[key].failures for key in keys)
         try:
@@ -192,20 +193,28 @@ class LiveJudge:
             answers[key] if key else self._failed_answer(not_asked[item.id])
             for key, item in zip(keys, items, strict=True)
         ]
+        flat = np.concatenate([row.probabilities for row in rows]) if rows else np.empty(0)
+        judged = Verdicts(
+            items=tuple([item.id for item in items]),
+            behaviors=tuple([item.behavior for item in items]),
+            questions=self._names,
+            probabilities=flat.reshape(len(rows), len(self._names)),
+            failures={
+                (place, column): why
+                for place, row in enumerate(rows)
+                for column, why in row.failures
+            },
+            judge=self.plan.judge.name,
+            fingerprint=self.plan.fingerprint,
+            threshold=self.plan.threshold,
+        )
         return LiveVerdicts(
-            judged=self._verdicts(items, rows),
+            judged=judged,
             n_remembered=n_remembered,
             n_stored=sum(answers[key].is_stored for key in keys if key in new),
             n_late=sum(bool(row.failures) and row.failures[0][1].reason == LATE for row in rows),
             answered_by=tuple(row.answered_by for row in rows) if self._is_cascade else None,
         )
-
-    def _admit(self, key: bytes) -> bool:
-        """Count who waits for an item; False where too many other items are waited for."""
-        if key not in self._waiting and self.n_waiting >= self.settings.most_waiting:
-            return False
-        self._waiting[key] += 1
-        return True
 
     def _check_loop(self) -> None:
         if self._loop is None and not self._is_closed:
@@ -239,21 +248,3 @@ class LiveJudge:
 
     def _failed_answer(self, why: str) -> _Answer:
         return self._answer(failed_verdict(self._n_questions, why))
-
-    def _verdicts(self, items: Sequence[Item], answers: Sequence[_Answer]) -> Verdicts:
-        rows = [answer.probabilities for answer in answers]
-        flat = np.concatenate(rows) if rows else np.empty(0)
-        return Verdicts(
-            items=tuple([item.id for item in items]),
-            behaviors=tuple([item.behavior for item in items]),
-            questions=self._names,
-            probabilities=flat.reshape(len(rows), len(self._names)),
-            failures={
-                (row, column): why
-                for row, answer in enumerate(answers)
-                for column, why in answer.failures
-            },
-            judge=self.plan.judge.name,
-            fingerprint=self.plan.fingerprint,
-            threshold=self.plan.threshold,
-        )

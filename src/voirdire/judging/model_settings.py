@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from voirdire._messages import shorten
-from voirdire._types import Language, Mode, ModelSource
+from voirdire._types import Api, Language, Mode, ModelSource
 from voirdire._validation import (
     check_choice,
     check_count,
@@ -19,12 +19,12 @@ from voirdire._validation import (
 )
 from voirdire.errors import InputError
 from voirdire.judging.pricing import Price, price_of
-from voirdire.models import Capabilities, ChatModel, load_model
 
 if TYPE_CHECKING:
     from voirdire.judging.calibration import JudgeCalibration
-else:
-    JudgeCalibration = Any  # the command line reads the types, and loads no numbers for its help
+    from voirdire.models import Capabilities, ChatModel
+else:  # the command line reads the types, and loads no numbers and no client for its help
+    JudgeCalibration = Capabilities = ChatModel = Any
 
 __all__ = ["LlmJudge", "ModelSettings", "open_judge"]
 
@@ -32,7 +32,7 @@ _MOST_LOGPROBS = 20  # that common servers give
 _MOST_IN_A_ROW = 100
 
 _OF_MODEL = (
-    *("base_url", "api_key_env", "key_header", "served_as"),
+    *("base_url", "api", "api_key_env", "key_header", "served_as"),
     *("reasoning_effort", "max_tokens", "capabilities", "extra"),
 )
 """What `voirdire.models.load_model` takes and checks."""
@@ -68,13 +68,15 @@ class ModelSettings(_Named):
         Its name in verdicts; by default the model's. Two judges of one examination need two names.
     mode : {"joint", "single"}
         One call for all questions about an item, or one per question.
-    probability : {"logprob", "stated", "vote"}
+    probability : {"logprob", "stated", "vote", "decision"}
         Where a probability comes from: the log-probabilities of true and false, the number that
-        the model writes, or a vote of samples.
+        the model writes, or a vote of samples. A decision model always gives its own.
     language : {"en", "zh"}
         Of the prompt.
     base_url : str or None
         Another OpenAI-compatible server, such as http://localhost:8000/v1.
+    api : {"chat", "systemone", "decisions"} or None
+        What the server speaks: chat completions, or an interface of decision models.
     api_key_env : str or None
         Environment variable that holds the key. By default the provider's.
     key_header : str or None
@@ -140,6 +142,7 @@ class ModelSettings(_Named):
     probability: ModelSource = "logprob"
     language: Language = "en"
     base_url: str | None = None
+    api: Api | None = None
     api_key_env: str | None = None
     key_header: str | None = None
     served_as: str | None = None
@@ -168,6 +171,8 @@ class ModelSettings(_Named):
         """Check the fields; those of the model are checked when it is opened."""
         for name, words in (("mode", Mode), ("probability", ModelSource), ("language", Language)):
             check_choice(name, getattr(self, name), words)
+        if self.api is not None:
+            check_choice("api", self.api, Api)
         is_vote, heat = self.probability == "vote", self.temperature
         is_heat = heat is None or (is_number(heat) and 0 <= heat <= 2)  # as servers accept it
         is_heat = is_heat and not (is_vote and heat == 0)  # all samples would be the same
@@ -217,6 +222,8 @@ class LlmJudge(ModelSettings):
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
         from voirdire.judging.calibration import JudgeCalibration, load_calibration
+        from voirdire.models import ChatModel
+        from voirdire.models.decisions import DIALECTS
 
         super().__post_init__()
         model: Any = self.model
@@ -238,6 +245,12 @@ class LlmJudge(ModelSettings):
         opened = {"model": model, "name": self.name or model.name, "calibration": calibration}
         for name, value in (dict.fromkeys(_OF_MODEL) | opened).items():
             object.__setattr__(self, name, value)
+        if (decides := model.settings.get("api") in DIALECTS) and self.probability == "logprob":
+            object.__setattr__(self, "probability", "decision")
+        if decides != (self.probability == "decision"):
+            kind = "a decision model gives" if decides else "a language model does not give"
+            msg = f"`probability` must fit {self.name!r}, got {self.probability!r}: {kind} its own"
+            raise InputError(f"{msg} probabilities. Leave it out.")
         if self.probability == "logprob" and model.capabilities.top_logprobs == 0:
             msg = (
                 f"`probability` must be 'stated' or 'vote' for {self.name!r}, got 'logprob': "
@@ -259,7 +272,8 @@ class LlmJudge(ModelSettings):
     @property
     def shown_examples(self) -> int | None:
         """Number of examples of each answer in a prompt; None means all."""
-        return 0 if self.n_examples is None and self.mode == "joint" else self.n_examples
+        is_prompt = self.mode == "joint" and self.probability != "decision"
+        return 0 if self.n_examples is None and is_prompt else self.n_examples
 
     @property
     def asked_logprobs(self) -> int | None:
@@ -273,6 +287,8 @@ class LlmJudge(ModelSettings):
     @property
     def asked_temperature(self) -> float | None:
         """Temperature of a call; None uses the model's own setting."""
+        if self.probability == "decision":
+            return None
         if self.temperature is not None:
             return self.temperature
         if self.chat_model.settings.get("temperature") is not None:
@@ -307,6 +323,8 @@ def open_judge(settings: ModelSettings, *, reads_keys: bool = True) -> LlmJudge:
 
 
 def _load_model(settings: ModelSettings, *, reads_keys: bool = True) -> ChatModel:
+    from voirdire.models import load_model
+
     values = {name: getattr(settings, name) for name in _OF_MODEL}
     given = {name: value for name, value in values.items() if value is not None}
     return load_model(str(settings.model), **given, reads_keys=reads_keys)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from voirdire._validation import check_positive
-from voirdire.models.connection import is_loopback
-from voirdire.models.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from voirdire.records import Usage
@@ -128,26 +126,27 @@ def price_of(model_name: str, *, base_url: str | None = None) -> Price | None:
     >>> price_of("openai/no-such-model") is None
     True
     """
+    from voirdire.models.connection import is_loopback
+    from voirdire.models.providers import PROVIDERS
+
     prefix, _, model = model_name.removeprefix("native/").partition("/")
     own = PROVIDERS.get(prefix)
     is_free = own is not None and not own.key_variables
     if is_free or is_loopback(urlsplit(base_url or "").hostname or ""):
         return Price(input=0.0, output=0.0, source="runs on a machine of your own")
     elsewhere = None if own is not None and own.base_url == base_url else base_url
-    return _find_listed_price(prefix, model, base_url=elsewhere) if model else None
-
-
-def _find_listed_price(prefix: str, model: str, *, base_url: str | None) -> Price | None:
-    """Convert a listed price to numbers: the list's own arithmetic takes 50 to 300 µs a call."""
+    if not model:
+        return None
+    # Converted to numbers, since the list's own arithmetic takes 50 to 300 µs a call.
     import genai_prices  # 180 ms, most of it the list
 
     provider = _LISTED.get(prefix, prefix)
-    where: Any = {"provider_id": provider} if base_url is None else {"provider_api_url": base_url}
+    where: Any = {"provider_id": provider} if elsewhere is None else {"provider_api_url": elsewhere}
     try:
         listed = genai_prices.calc_price(genai_prices.Usage(), model, **where)
     except LookupError:
         return None
-    if base_url is None and listed.provider.id != provider:
+    if elsewhere is None and listed.provider.id != provider:
         return None  # a different provider, whose name contains this one
     found: Any = listed.model_price
     source = f"genai-prices {genai_prices.__version__}: {listed.provider.id}/{listed.model.id}"

@@ -11,10 +11,14 @@ from voirdire._validation import check_count
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.binding import reply_fingerprint
-from voirdire.judging.call_plan import find_asked_places, hash_item, limit_examples
+from voirdire.judging.call_plan import (
+    find_asked_places,
+    hash_item,
+    limit_examples,
+    make_reader,
+)
 from voirdire.judging.calls import CallFailure, decode_attempt
 from voirdire.judging.outputs import STORE_NAME, open_replies
-from voirdire.judging.reading import ReplyReader
 from voirdire.judging.settings import StoredReplies
 from voirdire.rubrics import load_rubric
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from voirdire.judging.reading import DecisionReader, ReplyReader
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
     from voirdire.store import JudgeRecord, ReplyStore
@@ -152,7 +157,7 @@ def list_replies(
     return ReplyListing(replies=tuple(listed), n_replies=n_replies)
 
 
-def _read_outcome(blob: bytes, reader: ReplyReader | None) -> dict[str, Any]:
+def _read_outcome(blob: bytes, reader: ReplyReader | DecisionReader | None) -> dict[str, Any]:
     kept = decode_attempt(blob)
     if kept is None:
         return {"outcome": "damaged", "reason": "the row was damaged on the disk"}
@@ -173,11 +178,11 @@ def _make_readers(judge: JudgeRecord, rubric: Rubric) -> Any:
     is_known = reply_fingerprint(asking, rubric) == judge.fingerprint
 
     @cache
-    def reader_of(call: str) -> ReplyReader | None:
+    def reader_of(call: str) -> ReplyReader | DecisionReader | None:
         places = find_asked_places(call, rubric) if is_known else None
         if places is None:
             return None
         rows = [limit_examples(rubric.questions[k], asking["n_examples"]) for k in places]
-        return ReplyReader(Ask(questions=tuple(rows), probability=asking["probability"]))
+        return make_reader(Ask(questions=tuple(rows), probability=asking["probability"]))
 
     return reader_of

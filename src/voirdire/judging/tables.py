@@ -61,6 +61,11 @@ def make_verdicts(
             },
             label_failures=other_failures,
             missing_mass=_make_columns([row.missing_mass or nothing for row in answers], asked),
+            spread={
+                row.id: tuple(each.spread[place] if each.spread else np.nan for each in answers)
+                for place, row in enumerate(questions)
+                if row.kind == "scale" and any(answer.spread for answer in answers)
+            },
             numeric=frozenset(row.id for row in questions if row.kind == "scale"),
         )
     answered_by = sources = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import time
 from bisect import bisect_right
 from functools import lru_cache, partial
 from itertools import accumulate, chain, repeat
@@ -21,24 +20,26 @@ import msgspec
 from voirdire import errors
 from voirdire._validation import check_count, check_positive
 from voirdire.models import connection as http
-from voirdire.models.errors import Server, reset_s, says
+from voirdire.models.errors import says
 from voirdire.models.port import FORMS, Capabilities
+from voirdire.models.served import ServedModel
 from voirdire.records import Reply, TokenChoice, TokenStep, Usage
 from voirdire.records.reasoning import find_answer, find_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from voirdire._types import ReplyForm
+    from voirdire.models.errors import Server
     from voirdire.models.port import ChatRequest
+    from voirdire.models.served import Making
     from voirdire.records import Message
 
-__all__ = ["OpenAICompatibleModel", "thinks_first"]
+__all__ = ["OpenAICompatibleModel", "check_extra", "mend_body", "thinks_first"]
 
 L = TypeVar("L")
 Change: TypeAlias = "tuple[str, Any]"  # the name of a parameter, and what is sent in its place
 Changes: TypeAlias = "Mapping[str, Any]"
-Making: TypeAlias = "Callable[..., errors.ModelCallError]"
 Result: TypeAlias = "Sequence[Reply] | errors.ModelCallError"
 
 _NULL = msgspec.Raw(b"null")
@@ -67,8 +68,9 @@ _OURS = {*_USUAL, *_INSTEAD, "messages", "model", "max_completion_tokens"}  # th
 _BREAKING = {"top_logprobs", "system", "n"}  # with the form, what some servers break of
 _MOST_SEARCHES = 2
 _NEARLY_ZERO = 0.01
-_NUMBER = re.compile(r"(?<![\w-])(?<!\w\.)\d+(?![\w.-]*[a-zA-Z])")  # not that of a model's name
-_LONG_WAIT_S = 600.0
+_OF_SERVER = ("api_key_env", "key_header", "reads_keys", "connection")
+# Not that of a model's name; with what follows a bound that is not allowed itself.
+_NUMBER = re.compile(r"(?<![\w-])(?<!\w\.)(\d+)(?![\w.-]*[a-zA-Z])(\W+exclusive)?")
 
 
 class _Message(msgspec.Struct):
@@ -125,7 +127,7 @@ def thinks_first(model: str) -> bool:
     return says("thinking model", model) and not says("other model", model)
 
 
-class OpenAICompatibleModel:
+class OpenAICompatibleModel(ServedModel):
     """A model behind any server that speaks OpenAI's chat completions.
 
     `voirdire.models.load_model` makes one from a name such as ``"openai/gpt-4o-mini"`` and knows
@@ -186,23 +188,17 @@ class OpenAICompatibleModel:
     'http://localhost:8080/v1'
     """
 
-    is_remote = True
-
     def __init__(
         self,
         *,
         model: str,
         base_url: str,
         name: str | None = None,
-        api_key_env: str | None = None,
-        key_header: str | None = None,
         served_as: str | None = None,
-        reads_keys: bool = True,
         capabilities: Capabilities | None = None,
-        connection: http.HttpConnection | None = None,
         **settings: Any,
     ) -> None:
-        self.name = name = name or model
+        served = {key: settings.pop(key) for key in _OF_SERVER if key in settings}
         base_url = http.check_base_url(base_url)
         self.capabilities = capabilities or Capabilities()
         self.sampling = _check_settings(settings)
@@ -216,14 +212,7 @@ class OpenAICompatibleModel:
         # Other servers cache without a mark, or refuse it.
         is_routed = host == "openrouter.ai" and model.startswith("anthropic/")
         marks_cache = is_routed or host == "api.anthropic.com"
-        if reads_keys and connection is None:
-            keys = http.read_keys(api_key_env, header=key_header)
-            connection = http.HttpConnection(base_url, "/chat/completions", name=name, keys=keys)
-            connection.variable = api_key_env
-        self._connection = connection
-        keys = connection.keys if connection else http.Keys({})
-        self._server = Server(name, keys, connection.variable if connection else None)
-        self.adaptations: Sequence[str] = self._server.adaptations
+        super().__init__(name or model, base_url, "/chat/completions", **served)
         # Only the user message differs between calls: all else is encoded once.
         self._head = b'{"model":' + _encode(model) + b',"messages":['
         encode_system = partial(_encode_message, marks_cache=marks_cache)
@@ -231,12 +220,6 @@ class OpenAICompatibleModel:
         self._encode_fields = lru_cache(_MOST_KEPT)(lambda *asked: _encode(self._fields(*asked)))
         self._changes: dict[str, Any] = {}
         self._n_searches = 0
-        self._closed_until = 0.0
-
-    async def close(self) -> None:
-        """Close this event loop's connections; the model can be used again after it."""
-        if self._connection is not None:
-            await self._connection.close()
 
     async def reply(self, request: ChatRequest) -> Reply:
         """Answer one request; raise a `ModelCallError` where there is no reply."""
@@ -318,14 +301,6 @@ class OpenAICompatibleModel:
 
     async def _send(self, request: ChatRequest, changes: Changes) -> Result:
         """Make one call; an `UnsupportedError` has the name of what may be refused."""
-        server = self._server
-        left_s = self._closed_until - time.monotonic()
-        if left_s > 0:
-            what = "said in its last reply that its limit is used up"
-            return server.fail(errors.RateLimitError, what, wait_s=left_s)
-        if self._connection is None:
-            msg = f"{self.name!r} was made without keys, for estimates: it can be asked nothing."
-            raise errors.InputError(msg)
         messages = [
             self._encode_system(message) if message.role == "system" else _encode_message(message)
             for message in _messages(request, changes)
@@ -333,18 +308,11 @@ class OpenAICompatibleModel:
         rest = msgspec.structs.replace(request, messages=())
         fields = self._encode_fields(rest, tuple(changes.items()))
         tail = b"]}" if fields == b"{}" else b"]," + fields[1:]
-        answer = await self._connection.send(b"".join((self._head, b",".join(messages), tail)))
-        names = partial(self._names, request, changes)
-        error = partial(server.error, headers=answer.headers, request=request, list_sent=names)
-        if not 200 <= answer.status < 300:
-            return error(answer.body, status=answer.status)
-        if server.keys.are_in(answer.body):  # a reply is stored, and shown in part
-            what = "sent a key back that it was called with; its reply is not kept"
-            return server.fail(errors.ServerError, what)
-        if "0" in answer.headers.values():
-            wait_s = reset_s(answer.headers, is_used_up=True) or 0.0
-            self._closed_until = time.monotonic() + wait_s if wait_s > _LONG_WAIT_S else 0.0
-        return self._read(answer.body, request, _form(request, changes), error)
+        body = b"".join((self._head, b",".join(messages), tail))
+        answer = await self._post(body, request, partial(self._names, request, changes))
+        if isinstance(answer, errors.ModelCallError):
+            return answer
+        return self._read(answer[0], request, _form(request, changes), answer[1])
 
     def _read(self, body: bytes, request: ChatRequest, form: ReplyForm, error: Making) -> Result:
         """Read the body of an answer whose status says that it holds replies.
@@ -356,7 +324,7 @@ class OpenAICompatibleModel:
         fail = self._server.fail
         with_logprobs = request.top_logprobs is not None
         completion = _decode(body, with_logprobs=with_logprobs)
-        if completion is None and (mended := _mend(body)):
+        if completion is None and (mended := mend_body(body)):
             body, completion = mended, _decode(mended, with_logprobs=with_logprobs)
         if completion is None:
             return fail(errors.ServerError, "sent what is no chat completion", quoted=body)
@@ -442,8 +410,8 @@ class OpenAICompatibleModel:
             return name, FORMS[FORMS.index(_form(request, changes)) + 1]
         if name == "top_logprobs":
             top = fields.get("top_logprobs") or fields["logprobs"]
-            allowed = [int(number) for number in _NUMBER.findall(text) if 2 <= int(number) < top]
-            return name, max(allowed, default=None)
+            bounds = [int(number) - bool(open_) for number, open_ in _NUMBER.findall(text)]
+            return name, max((bound for bound in bounds if 2 <= bound < top), default=None)
         if name == "max_tokens" and name in fields and not says("size", text):
             return "name of max_tokens", "max_completion_tokens"
         if name == "temperature" and fields[name] == 0 and says("above zero", text):
@@ -492,14 +460,18 @@ def _encode_message(message: Message, *, marks_cache: bool = False) -> bytes:
 
 
 def _check_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a model; `extra` must be JSON without keys and without our fields."""
+    """Return the settings of a model."""
     settings = dict.fromkeys(("temperature", "reasoning_effort", "max_tokens", "extra")) | settings
     if settings["temperature"] is not None:
         check_positive("temperature", settings["temperature"], zero=True)
     if settings["max_tokens"] is not None:
         check_count("max_tokens", settings["max_tokens"], minimum=1)
-    extra = settings["extra"] or {}
-    for name in _OURS.intersection(extra):
+    return settings | {"extra": check_extra(settings["extra"] or {}, _OURS)}
+
+
+def check_extra(extra: Mapping[str, Any], ours: Collection[str]) -> dict[str, Any]:
+    """Return further fields of a request, which must be JSON without keys and without `ours`."""
+    for name in sorted({*ours}.intersection(extra)):
         msg = f"`extra` must not hold {name!r}, which has its own place."
         raise errors.InputError(f"{msg} Leave it out, or set it as a setting of the judge.")
     try:
@@ -510,7 +482,7 @@ def _check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     if http.Keys({}).hide(encoded) != encoded or says("secret field", encoded):
         msg = "`extra` must hold no key and no password, got what looks like one."
         raise errors.InputError(f"{msg} Name the variable that holds it: `api_key_env`.")
-    return settings | {"extra": msgspec.json.decode(encoded)}
+    return msgspec.json.decode(encoded)  # type: ignore[no-any-return]
 
 
 def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
@@ -524,7 +496,7 @@ def _decode(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
         return None
 
 
-def _mend(body: bytes) -> bytes | None:
+def mend_body(body: bytes) -> bytes | None:
     """Return plain JSON for a byte-order mark, events, ``NaN``, or half a surrogate pair."""
     try:
         text = body.decode("utf-8-sig")
@@ -550,7 +522,8 @@ def _join_events(text: str) -> dict[str, Any] | None:
         for choice in chunk.get("choices") or ():
             kept = choices.setdefault(choice.get("index", 0), {"message": {}})
             for name, part in (choice.get("delta") or choice.get("message") or {}).items():
-                if isinstance(part, str):
+                is_again = "message" in choice and part == kept["message"].get(name)  # a whole one
+                if isinstance(part, str) and not is_again:
                     kept["message"][name] = kept["message"].get(name, "") + part
             kept["finish_reason"] = choice.get("finish_reason") or kept.get("finish_reason")
             steps = (choice.get("logprobs") or {}).get("content")
@@ -589,7 +562,9 @@ def _answer_elsewhere(body: bytes, place: int, server: Server) -> str | None:
 
 
 def _find_objects(name: object, value: Any) -> Iterator[str]:
-    """Find JSON objects that are the whole of a text, or the arguments of a call."""
+    """Find JSON objects that are the whole of a text, or the arguments of a call; not a draft."""
+    if isinstance(value, dict) and value.get("thought"):
+        return
     if isinstance(value, dict) and name in ("arguments", "parsed", "input"):
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
@@ -613,7 +588,8 @@ def _usage(counts: Any) -> Usage | None:
         cached = details.get("cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0
         details = counts.get("completion_tokens_details") or {"reasoning_tokens": unsaid}
         reasoning = details.get("reasoning_tokens") or 0
-        cached, reasoning = min(max(0, cached), prompt), min(max(0, reasoning), completion + unsaid)
+        prompt += cached if cached > prompt else 0  # some count only those that are new
+        cached, reasoning = max(0, cached), min(max(0, reasoning), completion + unsaid)
     except (TypeError, ValueError, LookupError, AttributeError):
         return None
     # Other values would make all sums and costs wrong.

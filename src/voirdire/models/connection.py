@@ -61,7 +61,7 @@ _BROKEN = {
 
 
 def check_base_url(base_url: str) -> str:
-    """Return an address in one form: without its endpoint and a slash at its end.
+    """Return an address in one form: without the endpoint of chats and a slash at its end.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -14,10 +14,39 @@ if TYPE_CHECKING:
 
     from voirdire.records import Reply
 
-__all__ = ["FORMS", "Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
+__all__ = [
+    "FORMS",
+    "Capabilities",
+    "ChatModel",
+    "ChatRequest",
+    "SamplingChatModel",
+    "TypedQuestion",
+]
 
 # All forms of reply, the strictest first.
 FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
+
+
+class TypedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a decision model, which gives a probability for each of its options.
+
+    Attributes
+    ----------
+    name : str
+        Its name, unique in a request.
+    kind : {"predicate", "choice", "score"}
+        Whether something is true, which of several, or which of ordered levels.
+    instructions : str
+        The question.
+    options : tuple of (str, str or None)
+        Names and meanings, of levels the lowest first; of a predicate those of true and false, or
+        none.
+    """
+
+    name: str
+    kind: Literal["predicate", "choice", "score"]
+    instructions: str
+    options: tuple[tuple[str, str | None], ...] = ()
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +70,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         For servers that can repeat themselves.
     n : int
         How many replies; see `SamplingChatModel`.
+    questions : tuple of TypedQuestion
+        What a decision model is asked about the last message; empty for any other model.
     """
 
     messages: tuple[Message, ...]
@@ -51,6 +82,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     seed: int | None = None
     n: int = 1
+    questions: tuple[TypedQuestion, ...] = ()
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,9 +26,12 @@ from voirdire._messages import shorten
 from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
 from voirdire.models import connection as http
 from voirdire.models.chat_completions import OpenAICompatibleModel, thinks_first
+from voirdire.models.decisions import DIALECTS, DecisionModel
 from voirdire.models.port import FORMS, Capabilities
 
 if TYPE_CHECKING:
+    from voirdire._types import Api
+    from voirdire.models.decisions import Dialect
     from voirdire.models.port import ChatModel
 
 __all__ = ["PROVIDERS", "check_key_of_file", "is_model_name", "load_model"]
@@ -96,13 +99,14 @@ def is_model_name(text: str) -> bool:
     (True, False)
     """
     prefix, _, rest = text.partition("/")
-    return bool(rest.strip("/")) and (prefix in PROVIDERS or prefix == _NATIVE)
+    return bool(rest.strip("/")) and prefix in (*PROVIDERS, *DIALECTS, _NATIVE)
 
 
 def load_model(
     name: str,
     *,
     base_url: str | None = None,
+    api: Api | None = None,
     api_key_env: str | None = None,
     reads_keys: bool = True,
     capabilities: Capabilities | None = None,
@@ -120,6 +124,9 @@ def load_model(
     base_url : str, optional
         Another address, that of any compatible server. For ``"openai/…"`` the environment variable
         ``OPENAI_BASE_URL`` may hold it.
+    api : {"chat", "systemone", "decisions"}, optional
+        What the server speaks: chat completions, or one of the interfaces of decision models,
+        which a prefix says too: ``"systemone/<model>"``, ``"decisions/<model>"``.
     api_key_env : str, optional
         Environment variable that holds the key; by default the provider's usual one. A key is never
         sent to a host that it was not made for: at a `base_url` of another host than the
@@ -153,9 +160,17 @@ def load_model(
     ('llamacpp/qwen2.5-7b', 'http://localhost:8080/v1')
     """
     prefix, _, model = name.partition("/")
+    if api is None and prefix in DIALECTS and model:
+        api = prefix
+    elif api in DIALECTS and prefix != api:
+        model = name
+    if api in DIALECTS:
+        settings |= {"name": name, "api_key_env": api_key_env, "reads_keys": reads_keys}
+        settings["images"] = capabilities is not None and capabilities.images
+        return _load_decider(api, model, base_url=base_url, **settings)
     if not is_model_name(name):
         if base_url is None:
-            prefixes = (*PROVIDERS, _NATIVE)
+            prefixes = (*PROVIDERS, *DIALECTS, _NATIVE)
             near = difflib.get_close_matches(prefix, prefixes, n=1)
             meant = f" Perhaps {near[0]!r} is meant." if near else ""
             msg = f"`model` must be '<provider>/<model>' with one of {', '.join(prefixes)}, got"
@@ -219,6 +234,24 @@ def check_key_of_file(variable: str | None, *, model: str, base_url: str | None)
         msg = "a key that a file names must be the provider's own at its own address, or one that"
         hint = f"If that key is meant for there, set {_ALLOWED}={named}@{place}."
         raise errors.InputError(f"{msg} you allow, got {named!r} for {place!r}. {hint}")
+
+
+def _load_decider(
+    api: Dialect, model: str, *, base_url: str | None, api_key_env: str | None, **settings: Any
+) -> ChatModel:
+    """Make a decision model; `systemone` and `decisions` alone mean those who made them so."""
+    for word in ("temperature", "reasoning_effort", "max_tokens"):
+        if settings.pop(word, None) is not None:
+            msg = f"`{word}` must be left out for a decision model, which writes no text."
+            raise errors.InputError(msg)
+    base_url = base_url or PROVIDERS["typesafe" if api == "systemone" else "openai"].base_url
+    home = [row for row in PROVIDERS.values() if row.key_variables and row.is_at(base_url)]
+    if home and not api_key_env:
+        named = home[0].key_variables
+        api_key_env = next((key for key in named if os.environ.get(key, "").strip()), named[0])
+    return DecisionModel(
+        api=api, model=model, base_url=base_url, api_key_env=api_key_env, **settings
+    )
 
 
 def _load_native(

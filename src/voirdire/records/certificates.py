@@ -66,7 +66,7 @@ class Certificate:
     outcomes: Mapping[str, str]
     content_hash: str
 
-    def as_content(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the certificate as its file has it."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}
         optional = ("population", "against_majority")

@@ -16,6 +16,8 @@ __all__ = ["as_plain", "encode_json", "without_nan"]
 def as_plain(record: Any) -> Any:
     """Return a record as JSON holds it: its fields, and those properties that its `PLAIN` names.
 
+    A field's metadata may have another `key` for it; with None it is left out.
+
     Parameters
     ----------
     record : dataclass instance, mapping, sequence, array or value
@@ -33,8 +35,9 @@ def as_plain(record: Any) -> Any:
     [{'reason': 'timeout'}, 1]
     """
     if is_dataclass(record) and not isinstance(record, type):
-        names = [*(each.name for each in fields(record)), *getattr(record, "PLAIN", ())]
-        return {name: as_plain(getattr(record, name)) for name in names}
+        keys = {each.name: each.metadata.get("key", each.name) for each in fields(record)}
+        keys |= {name: name for name in getattr(record, "PLAIN", ())}
+        return {key: as_plain(getattr(record, name)) for name, key in keys.items() if key}
     if isinstance(record, Mapping):
         return {key: as_plain(value) for key, value in record.items()}
     if isinstance(record, list | tuple):

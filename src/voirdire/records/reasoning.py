@@ -27,6 +27,7 @@ _TAGS = (
     "thoughts?",
     "thought_process",
     "reasoning",
+    "reflection",
     "scratchpad",
     "longcat_think",
 )
@@ -91,6 +92,7 @@ _LEADING = re.compile(
     "|".join((*(begin for begin, _ in _PHRASES), rf"\s*+(?:{_ANY_OPENING})")), re.I
 )
 _AT_END = re.compile(rf"(?:{_ANY_OPENING})\s*+\Z", re.I)
+_OPENING_ENDS = (">", "]", "▷", "t", "T", "k", "K")
 _LONGEST = 200  # characters of an opening in a prompt, with the white space behind it
 _BLANK = re.compile(r"\s*+")
 _BEGINS_AFTER = frozenset("\n\r.!?…。！？>]\ufeff")
@@ -144,7 +146,7 @@ def find_opening(prompt: str) -> str:
     It is empty where there is none, or where it stands in quotes.
     """
     tail = prompt[-_LONGEST:]
-    opening = _AT_END.search(tail)
+    opening = _AT_END.search(tail) if tail.rstrip().endswith(_OPENING_ENDS) else None
     if opening is None or tail[opening.start() - 1 : opening.start()] in _QUOTES:
         return ""
     return opening.group()
@@ -162,10 +164,9 @@ def find_end(text: str, more: tuple[str, ...] = ()) -> int:
     while True:
         while end and text[end - 1].isspace():
             end -= 1
-        token = next((token for token in tokens if text.endswith(token, 0, end)), None)
-        if token is None:
+        if not text.endswith(tokens, 0, end):
             return kept
-        kept = end = end - len(token)
+        kept = end = end - next(len(token) for token in tokens if text.endswith(token, 0, end))
 
 
 def _iter_thoughts(text: str) -> Iterator[tuple[int, int | None]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = [
     "LOW_MASS",

@@ -31,7 +31,7 @@ from voirdire.records.thresholds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -74,8 +74,8 @@ _ANSWERED_BY = "answered_by"
 _THRESHOLD = "threshold"
 """What stands before its end where it is not 1/2: a number, or JSON with one by proposition."""
 
+_FRACTIONS = {"probability", "missing_mass"}
 _NO_CLASS = "an answer that the class needs is missing"
-_TRUE, _FALSE, _NONE = 1, 0, -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,6 +91,9 @@ class CallDetails:
         Why there is none, by place of the item and question.
     missing_mass : ndarray of float, shape (n_items, n_questions)
         Probability of tokens that are neither true nor false, in [0, 1]; nan where none was read.
+    spread : mapping of str to tuple of float
+        Standard deviations of answers on a scale, one per item, nan where none was given; empty
+        unless a decision model gave them.
     numeric : frozenset of str
         Questions that are answered with numbers.
     """
@@ -98,6 +101,7 @@ class CallDetails:
     labels: Mapping[str, tuple[Any, ...]] = field(repr=False)
     label_failures: Mapping[tuple[int, str], Failure] = field(repr=False)
     missing_mass: NDArray[np.float64] = field(repr=False)
+    spread: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     numeric: frozenset[str] = frozenset()
 
 
@@ -153,7 +157,7 @@ class Verdicts:
         Why, by place of the item and of the question, as far as it is known.
     judge : str
         The judge's name.
-    source : {"logprob", "stated", "vote", "classifier", "cascade"} or None
+    source : {"logprob", "stated", "vote", "decision", "classifier", "cascade"} or None
         Where its probabilities come from; None where a file does not say.
     fingerprint : str
         Hash of judge, rubric, threshold, what is judged and class rule; empty where a file does
@@ -357,20 +361,14 @@ class Verdicts:
         if wanted == self.items:
             return self
         rows = np.array([self.places.get(name, -1) for name in wanted], dtype=np.int64)
-        found = rows >= 0
         probabilities = np.full((len(wanted), len(self.questions)), np.nan)
-        probabilities[found] = self.probabilities[rows[found]]
-        failures: dict[tuple[int, int], Failure] = {}
-        if self.failures:
-            new = dict(zip(rows.tolist(), range(len(wanted)), strict=True))
-            failures = {
-                (new[row], column): why
-                for (row, column), why in self.failures.items()
-                if row in new
-            }
-        behaviors = tuple([None if row < 0 else self.behaviors[row] for row in rows.tolist()])
+        probabilities[rows >= 0] = self.probabilities[rows[rows >= 0]]
+        new = {row: place for place, row in enumerate(rows.tolist())} if self.failures else {}
         return self._drop_details(
-            items=wanted, probabilities=probabilities, failures=failures, behaviors=behaviors
+            items=wanted,
+            behaviors=tuple([None if row < 0 else self.behaviors[row] for row in rows.tolist()]),
+            probabilities=probabilities,
+            failures={(new[row], x): why for (row, x), why in self.failures.items() if row in new},
         )
 
     def on(self, questions: Sequence[str]) -> Self:
@@ -394,45 +392,8 @@ class Verdicts:
         return self._drop_details(
             questions=names,
             probabilities=self.probabilities[:, columns],
-            failures={
-                (row, new[column]): why
-                for (row, column), why in self.failures.items()
-                if column in new
-            },
+            failures={(row, new[x]): why for (row, x), why in self.failures.items() if x in new},
             threshold=select_threshold(self.threshold, names),
-        )
-
-    def with_numbers(
-        self,
-        names: Sequence[str],
-        values: NDArray[np.float64],
-        *,
-        failures: Mapping[tuple[int, int], Failure],
-    ) -> Self:
-        """Put answers to other questions, as numbers in [0, 1], beside the probabilities.
-
-        Parameters
-        ----------
-        names : sequence of str
-            What they are called.
-        values : ndarray of float, shape (n_items, n_names)
-            nan where there is no answer.
-        failures : mapping of (int, int) to Failure
-            Why, by place of the item and of the name.
-
-        Returns
-        -------
-        Verdicts
-            Without details of calls.
-        """
-        start = len(self.questions)
-        moved = {(row, start + column): why for (row, column), why in failures.items()}
-        return replace(
-            self,
-            questions=(*self.questions, *names),
-            probabilities=np.hstack([self.probabilities, values]),
-            failures={**self.failures, **moved},
-            details=None,
         )
 
     def with_reasons(self, reasons: Mapping[str, str]) -> Self:
@@ -488,52 +449,63 @@ class Verdicts:
         >>> both.judge, both.questions
         ('local + openai/x', ('apology', 'disclaimer'))
         """
-        stated = {self.fingerprint, other.fingerprint} - {""}
         given: object = other
         if not isinstance(given, Verdicts):
             msg = f"`other` must be Verdicts, got {type(given).__name__}. Read them first."
             raise InputError(msg)
+        stated = {self.fingerprint, other.fingerprint} - {""}
         is_one_run = self.judge == other.judge and len(stated) < 2
         shared = [name for name in other.questions if name in self.questions]
-        self._check_joined(other, shared, is_one_run=is_one_run)
-        items = tuple(dict.fromkeys((*self.items, *other.items)))
-        questions = tuple(dict.fromkeys((*self.questions, *other.questions)))
-        probabilities = np.full((len(items), len(questions)), np.nan)
-        failures: dict[tuple[int, int], Failure] = {}
-        behaviors: list[str | None] = [None] * len(items)
-        places = {name: place for place, name in enumerate(items)}
-        if shared and not self.places.keys().isdisjoint(other.items):
-            name = next(name for name in other.items if name in self.places)
+        differences: list[tuple[str, object, object]] = []
+        if shared and self.judge != other.judge:
+            differences.append(("judge", self.judge, other.judge))
+        elif self.judge == other.judge and not is_one_run:
+            differences.append(("fingerprint", self.fingerprint, other.fingerprint))
+        limits = (get_thresholds(part.threshold, shared).tolist() for part in (self, other))
+        differences += [("threshold", a, b) for a, b in zip(*limits, strict=True) if a != b]
+        for what, one, another in differences:
+            shown = " and ".join(repr(shorten(str(value), width=24)) for value in (one, another))
             msg = (
-                f"verdicts must be unique by item and question, got a second one on "
-                f"{shorten(name)!r} and {shared[0]!r}. Leave a file out."
+                f"verdicts must be of one run, got the {what}s {shown}. Join those of one run, or "
+                "of two judges on different questions."
             )
             raise InputError(msg)
+        if shared and (again := next((x for x in other.items if x in self.places), None)):
+            msg = (
+                f"verdicts must be unique by item and question, got a second one on "
+                f"{shorten(again)!r} and {shared[0]!r}. Leave a file out."
+            )
+            raise InputError(msg)
+        behaviors = dict(zip(self.items, self.behaviors, strict=True))
+        for name, behavior in zip(other.items, other.behaviors, strict=True):
+            before = behaviors.get(name)
+            if behavior is not None and before not in (None, behavior):
+                msg = (
+                    f"`behavior` must be one for each item, got {shorten(behavior)!r} and "
+                    f"{shorten(before)!r} of {shorten(name)!r}. Correct it."
+                )
+                raise InputError(msg)
+            behaviors[name] = before if behavior is None else behavior
+        places = {name: place for place, name in enumerate(behaviors)}
+        questions = tuple(dict.fromkeys((*self.questions, *other.questions)))
+        probabilities = np.full((len(places), len(questions)), np.nan)
+        failures: dict[tuple[int, int], Failure] = {}
+        threshold: dict[str, float] = {}
         for part in (self, other):
-            rows = np.array([places[name] for name in part.items], dtype=np.int64)
-            columns = np.array([questions.index(name) for name in part.questions], dtype=np.int64)
+            rows = [places[name] for name in part.items]
+            columns = [questions.index(name) for name in part.questions]
             probabilities[np.ix_(rows, columns)] = part.probabilities
-            for (row, column), why in part.failures.items():
-                failures[int(rows[row]), int(columns[column])] = why
-            for row, behavior in zip(rows.tolist(), part.behaviors, strict=True):
-                if behavior is not None and behaviors[row] not in (None, behavior):
-                    msg = (
-                        f"`behavior` must be one for each item, got {shorten(behavior)!r} and "
-                        f"{shorten(behaviors[row])!r} of {shorten(items[row])!r}. Correct it."
-                    )
-                    raise InputError(msg)
-                behaviors[row] = behaviors[row] if behavior is None else behavior
-        threshold = _each_threshold(self) | _each_threshold(other)
+            failures |= {(rows[row], columns[x]): why for (row, x), why in part.failures.items()}
+            limit = get_thresholds(part.threshold, part.questions).tolist()
+            threshold |= zip(part.questions, limit, strict=True)
         prints = sorted([self.fingerprint, other.fingerprint])
         both = hashlib.sha256("\n".join(prints).encode()).hexdigest() if all(prints) else ""
-        return replace(
-            self._drop_details(
-                items=items,
-                probabilities=probabilities,
-                failures=failures,
-                behaviors=tuple(behaviors),
-            ),
+        return self._drop_details(
+            items=tuple(places),
+            behaviors=tuple(behaviors.values()),
             questions=questions,
+            probabilities=probabilities,
+            failures=failures,
             threshold=select_threshold(threshold, questions),
             judge=self.judge if is_one_run else f"{self.judge} + {other.judge}",
             fingerprint="".join(stated) if is_one_run else both and f"sha256:{both}",
@@ -558,84 +530,61 @@ class Verdicts:
         first = pieces[0]
         if len(pieces) == 1:
             return first
-        starts = np.cumsum([0, *(len(piece.items) for piece in pieces)]).tolist()
+        starts = np.cumsum([0, *(len(piece.items) for piece in pieces[:-1])]).tolist()
         details = [piece.details for piece in pieces if piece.details is not None]
-        sources = [piece.sources for piece in pieces if piece.sources is not None]
-        who = [piece.answered_by for piece in pieces if piece.answered_by is not None]
+
+        def chained(name: str) -> Any:
+            if getattr(first, name) is None:
+                return None
+            return tuple(chain.from_iterable(getattr(piece, name) for piece in pieces))
+
+        def moved(failures: Iterable[Mapping[tuple[int, Any], Failure]]) -> dict[Any, Failure]:
+            each = zip(starts, failures, strict=True)
+            return {(at + row, x): why for at, part in each for (row, x), why in part.items()}
+
         return replace(
             first,
-            items=tuple([name for piece in pieces for name in piece.items]),
-            behaviors=tuple([name for piece in pieces for name in piece.behaviors]),
+            **{name: chained(name) for name in ("items", "behaviors", "sources", "answered_by")},
             probabilities=np.concatenate([piece.probabilities for piece in pieces]),
-            failures={
-                (start + row, column): why
-                for start, piece in zip(starts, pieces, strict=False)
-                for (row, column), why in piece.failures.items()
-            },
+            failures=moved(piece.failures for piece in pieces),
             completion_classes=tuple(
-                BehaviorClasses(
-                    behavior=rows[0].behavior,
-                    classes=rows[0].classes,
-                    rows=np.concatenate(
-                        [start + row.rows for start, row in zip(starts, rows, strict=False)]
-                    ),
+                replace(
+                    rows[0],
+                    rows=np.concatenate([at + x.rows for at, x in zip(starts, rows, strict=True)]),
                     probabilities=np.concatenate([row.probabilities for row in rows]),
                     hard=np.concatenate([row.hard for row in rows]),
                 )
                 for rows in zip(*(piece.completion_classes for piece in pieces), strict=True)
             ),
-            details=_concatenate_details(details, starts) if len(details) == len(pieces) else None,
-            sources=tuple(chain(*sources)) if len(sources) == len(pieces) else None,
-            answered_by=tuple(chain(*who)) if len(who) == len(pieces) else None,
+            details=first.details
+            and replace(
+                first.details,
+                labels={
+                    name: tuple(chain(*(part.labels[name] for part in details)))
+                    for name in first.details.labels
+                },
+                label_failures=moved(part.label_failures for part in details),
+                missing_mass=np.concatenate([part.missing_mass for part in details]),
+                spread=_chain_spreads(details),
+            ),
         )
-
-    def _check_joined(self, other: Verdicts, shared: Sequence[str], *, is_one_run: bool) -> None:
-        """Refuse to mix two judges, runs or thresholds of one question."""
-        told: list[tuple[str, object, object]] = []
-        if shared and self.judge != other.judge:
-            told.append(("judge", self.judge, other.judge))
-        elif self.judge == other.judge and not is_one_run:
-            told.append(("fingerprint", self.fingerprint, other.fingerprint))
-        limits = (get_thresholds(part.threshold, shared).tolist() for part in (self, other))
-        told += [("threshold", a, b) for a, b in zip(*limits, strict=True) if a != b]
-        for what, one, another in told:
-            shown = " and ".join(repr(shorten(str(value), width=24)) for value in (one, another))
-            msg = (
-                f"verdicts must be of one run, got the {what}s {shown}. Join those of one run, or "
-                "of two judges on different questions."
-            )
-            raise InputError(msg)
 
     def _drop_details(self, **changed: Any) -> Self:
-        return replace(
-            self,
-            completion_classes=(),
-            details=None,
-            sources=None,
-            answered_by=None,
-            **changed,
+        nothing: dict[str, Any] = dict.fromkeys(("details", "sources", "answered_by"))
+        return replace(self, completion_classes=(), **nothing, **changed)
+
+
+def _chain_spreads(details: Sequence[CallDetails]) -> dict[str, tuple[float, ...]]:
+    """Put spreads under each other; of a part without any they are nan."""
+    names = dict.fromkeys(chain.from_iterable(part.spread for part in details))
+    return {
+        name: tuple(
+            chain.from_iterable(
+                part.spread.get(name, [np.nan] * len(part.labels[name])) for part in details
+            )
         )
-
-
-def _concatenate_details(details: Sequence[CallDetails], starts: Sequence[int]) -> CallDetails:
-    first = details[0]
-    return CallDetails(
-        labels={
-            name: tuple(chain(*(row.labels[name] for row in details))) for name in first.labels
-        },
-        label_failures={
-            (start + row, name): why
-            for start, one in zip(starts, details, strict=False)
-            for (row, name), why in one.label_failures.items()
-        },
-        missing_mass=np.concatenate([row.missing_mass for row in details]),
-        numeric=first.numeric,
-    )
-
-
-def _each_threshold(verdicts: Verdicts) -> dict[str, float]:
-    names = verdicts.questions
-    return dict(zip(names, get_thresholds(verdicts.threshold, names).tolist(), strict=True))
+        for name in names
+    }
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -644,49 +593,41 @@ def _each_threshold(verdicts: Verdicts) -> dict[str, float]:
 def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
     """Tell by its columns whether a table holds verdicts of ours, and in which layout."""
     n_long = len(LONG_COLUMNS)
-    if columns[:n_long] == LONG_COLUMNS and columns[n_long:] in ((), ("missing_mass",)):
+    if columns[:n_long] == LONG_COLUMNS and {*columns[n_long:]} <= {"missing_mass", "spread"}:
         return "long"
-    first, last = _WIDE_ENDS
-    if columns[: len(first)] == first and columns[len(first) :][-len(last) :] == last:
-        return "wide"
-    return None
+    is_wide = columns[:2] == ("item", "behavior") and columns[2:][-2:] == ("judge", "fingerprint")
+    return "wide" if is_wide else None
 
 
 def _wide_frame(verdicts: Verdicts) -> pl.DataFrame:
     """One row per item: a probability for each proposition and each class, null where none is."""
     details, n_items = verdicts.details, len(verdicts.items)
-    named: list[tuple[str, pl.Series]] = [
-        (name, pl.Series(values).fill_nan(None))
-        for name, values in zip(verdicts.questions, verdicts.probabilities.T, strict=True)
-    ]
+    named: list[tuple[str, Any]] = [*zip(verdicts.questions, verdicts.probabilities.T, strict=True)]
     if details is not None:
-        named += [
-            (name, _label_series(labels, as_numbers=name in details.numeric))
-            for name, labels in details.labels.items()
-        ]
+        for name, labels in details.labels.items():
+            named.append((name, _label_series(labels, as_numbers=name in details.numeric)))
     for row in verdicts.completion_classes:
-        for name, values in zip(row.questions, row.probabilities.T, strict=True):
-            whole = np.full(n_items, np.nan)
-            whole[row.rows] = values
-            named.append((name, pl.Series(whole).fill_nan(None)))
-    if verdicts.answered_by is not None:
-        named.append((_ANSWERED_BY, pl.Series(verdicts.answered_by, dtype=pl.String)))
-    if verdicts.threshold != USUAL_THRESHOLD:
+        whole = np.full((n_items, len(row.classes)), np.nan)
+        whole[row.rows] = row.probabilities
+        named += zip(row.questions, whole.T, strict=True)
+    if verdicts.answered_by is not None:  # which judge of a cascade answered an item
+        named.append(("answered_by", pl.Series(verdicts.answered_by, dtype=pl.String)))
+    if verdicts.threshold != USUAL_THRESHOLD:  # a number, or JSON with one by proposition
         cell = threshold_to_cell(verdicts.threshold)
-        named.append((_THRESHOLD, pl.repeat(cell, n_items, eager=True)))
+        named.append(("threshold", pl.repeat(cell, n_items, eager=True)))
     columns = {
         "item": pl.Series(verdicts.items, dtype=pl.String),
         "behavior": pl.Series(verdicts.behaviors, dtype=pl.String),
     }
-    taken = {*columns, "judge", "fingerprint"}
     for name, values in named:
-        if name in taken or name in columns:
+        if name in columns or name in ("judge", "fingerprint"):
             msg = (
                 f"`layout` must be 'long' for these verdicts, got 'wide': the question "
                 f"{shorten(name)!r} has the name of another column."
             )
             raise InputError(msg)
-        columns[name] = values
+        is_number = isinstance(values, np.ndarray)
+        columns[name] = pl.Series(values).fill_nan(None) if is_number else values
     return pl.DataFrame(columns).with_columns(
         judge=pl.lit(verdicts.judge), fingerprint=pl.lit(verdicts.fingerprint)
     )
@@ -694,146 +635,68 @@ def _wide_frame(verdicts: Verdicts) -> pl.DataFrame:
 
 def _long_frame(verdicts: Verdicts) -> pl.DataFrame:
     """One row per item and question: an item's propositions, other questions, then its classes."""
-    details = verdicts.details
-    others = [] if details is None else list(details.labels)
-    classes = [name for row in verdicts.completion_classes for name in row.questions]
-    n_asked, n_first = len(verdicts.questions), len(verdicts.questions) + len(others)
-    rows = _LongRows(verdicts, n_others=len(others))
-    item, code = rows.item, rows.code
-    is_asked, is_class = code < n_asked, code >= n_first
-    is_other = pl.Series(~is_asked & ~is_class)
-    source = pl.repeat(verdicts.source, item.size, dtype=pl.String, eager=True)
-    if verdicts.sources is not None:
-        source = pl.Series(verdicts.sources, dtype=pl.String).gather(item)
-    source = source.set(pl.Series(is_class), "derived")
-    threshold = pl.Series(_thresholds(verdicts, n_first + len(classes))).gather(code)
-    columns = {
-        "item": pl.Series(verdicts.items, dtype=pl.String).gather(item),
-        "judge": pl.repeat(verdicts.judge, item.size, dtype=pl.String, eager=True),
-        "question": pl.Series([*verdicts.questions, *others, *classes], dtype=pl.String).gather(
-            code
-        ),
-        "label": _labels(verdicts, others, item=item, code=code, state=rows.state),
-        "probability": pl.Series(rows.probability).fill_nan(None),
-        "source": source.set(is_other, None),
-        "threshold": threshold.set(is_other, None),
-        "behavior": pl.Series(verdicts.behaviors, dtype=pl.String).gather(item),
-        "failure": _failures(verdicts, others, item=item, code=code, state=rows.state),
-        "fingerprint": pl.repeat(verdicts.fingerprint, item.size, dtype=pl.String, eager=True),
-    }
+    details, threshold = verdicts.details, verdicts.threshold
+    others = {} if details is None else details.labels
+    names, parts = [*verdicts.questions, *others], []
+    is_number = details is not None and len(names) == 1 and set(names) <= details.numeric
+    everything, missing = np.arange(len(verdicts.items)), np.isnan(verdicts.probabilities)
+
+    def add(rows: NDArray[np.int64], first: int, n_questions: int, **columns: Any) -> None:
+        cells = {name: pl.Series(values.reshape((-1,))) for name, values in columns.items()}
+        if "probability" in cells:
+            cells |= {name: cells[name].fill_nan(None) for name in _FRACTIONS & cells.keys()}
+            cells["label"] = cells["label"].set(cells.pop("unknown"), None)
+            if others and not is_number:  # text beside the answers of other kinds
+                cells["label"] = cells["label"].cast(pl.String)
+        codes = np.tile(np.arange(first, first + n_questions), rows.size)
+        parts.append(pl.DataFrame({"row": np.repeat(rows, n_questions), "code": codes} | cells))
+
+    limits = get_thresholds(threshold, verdicts.questions)
+    columns = {"label": verdicts.labels, "probability": verdicts.probabilities, "unknown": missing}
     if details is not None:
-        mass = np.full(item.size, np.nan)
-        mass[is_asked] = details.missing_mass[item[is_asked], code[is_asked]]
-        columns["missing_mass"] = pl.Series(mass).fill_nan(None)
-    return pl.DataFrame(columns)
-
-
-class _LongRows:
-    """Where the rows of a long table come from: item, question, probability, and state.
-
-    `code` counts the propositions, the other questions and the classes; `state` is 1 for true, 0
-    for false and -1 where there is no label.
-    """
-
-    def __init__(self, verdicts: Verdicts, *, n_others: int) -> None:
-        n_items, n_asked = verdicts.probabilities.shape
-        widths = np.full(n_items, n_asked + n_others)
-        for row in verdicts.completion_classes:
-            widths[row.rows] += len(row.classes)
-        n_rows = int(widths.sum())
-        self.item, self.code = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-        self.probability = np.full(n_rows, np.nan)
-        self.state = np.full(n_rows, _NONE, dtype=np.int8)
-        self._free = np.cumsum(widths) - widths  # the next row of each item
-        self._code = 0
-        missing = np.isnan(verdicts.probabilities)
-        everything = np.arange(n_items)
-        states = np.where(missing, _NONE, verdicts.labels)
-        self._fill(everything, n_asked, probabilities=verdicts.probabilities, states=states)
-        self._fill(everything, n_others)
-        for row in verdicts.completion_classes:
-            states = np.equal(row.hard[:, None], np.arange(len(row.classes))).astype(np.int8)
-            # unknown where no class holds because an answer is missing
-            states[(row.hard < 0) & missing[row.rows].any(axis=1)] = _NONE
-            self._fill(row.rows, len(row.classes), probabilities=row.probabilities, states=states)
-
-    def _fill(
-        self,
-        items: NDArray[np.int64],
-        n_questions: int,
-        *,
-        probabilities: NDArray[np.float64] | None = None,
-        states: NDArray[Any] | None = None,
-    ) -> None:
-        places = self._free[items, None] + np.arange(n_questions)
-        self.item[places] = items[:, None]
-        self.code[places] = self._code + np.arange(n_questions)
-        if probabilities is not None and states is not None:
-            self.probability[places], self.state[places] = probabilities, states
-        self._free[items] += n_questions
-        self._code += n_questions
-
-
-def _labels(
-    verdicts: Verdicts,
-    others: Sequence[str],
-    *,
-    item: NDArray[np.int64],
-    code: NDArray[np.int64],
-    state: NDArray[np.int8],
-) -> pl.Series:
-    """Return truth values; where other questions were asked text, and numbers where all are."""
-    truth = pl.Series(state == _TRUE).set(pl.Series(state == _NONE), None)
-    if not others or verdicts.details is None:
-        return truth
-    given = verdicts.details.labels
-    if len(others) == 1 and not verdicts.questions:
-        as_numbers = others[0] in verdicts.details.numeric
-        return _label_series(given[others[0]], as_numbers=as_numbers)
-    said = pl.concat(
-        [pl.Series([_label_text(row) for row in given[name]], dtype=pl.String) for name in others]
+        columns["missing_mass"] = details.missing_mass
+    add(everything, 0, len(limits), threshold=np.tile(limits, everything.size), **columns)
+    source = pl.Series(verdicts.sources or [verdicts.source] * everything.size, dtype=pl.String)
+    parts[0] = parts[0].with_columns(source=source.gather(parts[0]["row"]))
+    for code, labels in enumerate(others.values(), len(limits)):
+        add(everything, code, 1, label=_label_series(labels, as_numbers=is_number))
+        if details is not None and (spread := details.spread.get(names[code])):
+            parts[-1] = parts[-1].with_columns(spread=pl.Series(spread).fill_nan(None))
+    usual = USUAL_THRESHOLD if isinstance(threshold, Mapping) else threshold
+    for each in verdicts.completion_classes:
+        holds = each.hard[:, None] == np.arange(len(each.classes))
+        # unknown where no class holds because an answer is missing
+        unknown = np.zeros_like(holds) | ((each.hard < 0) & missing[each.rows].any(axis=1))[:, None]
+        columns = {"label": holds, "probability": each.probabilities, "unknown": unknown}
+        add(each.rows, len(names), len(each.classes), **columns)
+        parts[-1] = parts[-1].with_columns(
+            source=pl.lit("derived"),
+            threshold=pl.lit(usual),
+            failure=pl.when(pl.col("label").is_null()).then(pl.lit(_NO_CLASS)),
+        )
+        names += each.questions
+    schema = {"failure": pl.String, "source": pl.String}
+    frame = pl.concat([pl.DataFrame(schema=schema), *parts], how="diagonal_relaxed")
+    reasons = [(*place, failure.reason) for place, failure in verdicts.failures.items()]
+    for (row, name), failure in {} if details is None else details.label_failures.items():
+        reasons.append((row, names.index(name), failure.reason))
+    if reasons:
+        known = pl.DataFrame(reasons, ["row", "code", "reason"], orient="row")
+        frame = frame.join(known, on=["row", "code"], how="left", maintain_order="left")
+        frame = frame.with_columns(failure=pl.coalesce("reason", "failure"))
+    frame = frame.sort("row", maintain_order=True)
+    at_item = frame["row"]
+    return frame.with_columns(
+        pl.Series(verdicts.items, dtype=pl.String).gather(at_item).alias("item"),
+        pl.Series(names, dtype=pl.String).gather(frame["code"]).alias("question"),
+        pl.Series(verdicts.behaviors, dtype=pl.String).gather(at_item).alias("behavior"),
+        judge=pl.lit(verdicts.judge),
+        fingerprint=pl.lit(verdicts.fingerprint),
+    ).select(
+        *LONG_COLUMNS,
+        *["missing_mass"] * (details is not None),
+        *["spread"] * bool(details is not None and details.spread),
     )
-    words = truth.cast(pl.String)
-    place = (code - len(verdicts.questions)) * len(verdicts.items) + item
-    is_other = (code >= len(verdicts.questions)) & (code < len(verdicts.questions) + len(others))
-    return words.scatter(np.flatnonzero(is_other), said.gather(place[is_other]))
-
-
-def _failures(
-    verdicts: Verdicts,
-    others: Sequence[str],
-    *,
-    item: NDArray[np.int64],
-    code: NDArray[np.int64],
-    state: NDArray[np.int8],
-) -> pl.Series:
-    """Return the reason of each row without a label, through the list of distinct reasons."""
-    n_asked, n_first = len(verdicts.questions), len(verdicts.questions) + len(others)
-    found = {place: why.reason for place, why in verdicts.failures.items()}
-    if verdicts.details is not None:
-        columns = {name: n_asked + place for place, name in enumerate(others)}
-        for (row, name), why in verdicts.details.label_failures.items():
-            found[row, columns[name]] = why.reason
-    numbers = {
-        reason: number
-        for number, reason in enumerate({_NO_CLASS: 0} | dict.fromkeys(found.values()))
-    }
-    reason_of = np.full((len(verdicts.items), n_first), -1)
-    for place, reason in found.items():
-        reason_of[place] = numbers[reason]
-    is_first = code < n_first
-    chosen = np.where(~is_first & (state == _NONE), 0, -1)
-    chosen[is_first] = reason_of[item[is_first], code[is_first]]
-    codes = pl.Series(chosen)
-    return pl.Series(list(numbers), dtype=pl.String).gather(codes.set(codes < 0, None))
-
-
-def _thresholds(verdicts: Verdicts, n_names: int) -> NDArray[np.float64]:
-    """Return those of the propositions, and for classes 1/2 where each proposition has its own."""
-    threshold = verdicts.threshold
-    found = np.full(n_names, USUAL_THRESHOLD if isinstance(threshold, Mapping) else threshold)
-    found[: len(verdicts.questions)] = get_thresholds(threshold, verdicts.questions)
-    return found
 
 
 def _label_series(labels: Sequence[Any], *, as_numbers: bool) -> pl.Series:

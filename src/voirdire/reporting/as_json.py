@@ -1,164 +1,251 @@
-"""Results as one JSON object each: every figure, under the names that the docs list.
+"""Results as JSON and back: the JSON is the record, and an undefined figure is null.
 
-An examination is read back too, into the record that it was written from.
+Files come from anywhere: they are bounded, unknown and missing keys are refused, and every error
+names the place.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from types import GenericAlias, NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
 
 from voirdire._messages import shorten
+from voirdire._types import Margin, Share
 from voirdire.errors import InputError
-from voirdire.records import as_plain
-from voirdire.records.plain import without_nan
-from voirdire.reporting.json_reading import decode_object, read_record
-from voirdire.studies.certificate import result_as_dict
-from voirdire.studies.whole_study import Examination
+from voirdire.records.plain import as_plain, without_nan
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from voirdire.records import Certificate
-    from voirdire.stats.power_analysis import PowerResult
-
-__all__ = [
-    "MOST_BYTES",
-    "certificate_to_json",
-    "examination_as_dict",
-    "examination_from_json",
-    "examination_to_json",
-    "power_to_json",
-]
+__all__ = ["MOST_BYTES", "from_json", "to_json"]
 
 MOST_BYTES = 256 * 2**20
-"""Longest JSON of an examination; the largest study in the tests has a tenth of it."""
+"""Longest JSON of a result; the largest study in the tests has a tenth of it."""
+
+_KINDS = {
+    "examinations": "studies.whole_study.Examination",
+    "drives": "studies.reward.result.RewardExamination",
+    "wanted_power": "stats.power_analysis.PowerResult",
+    "gold": "studies.gold.GoldExamination",
+    "rates": "studies.rates.RateReport",
+    "self_preference": "studies.probing.results.ProbeReport",
+    "winning_rate": "stats.results.AltTestResult",
+}
+"""A key by which each kind of result is known, and where the kind is."""
+_BESIDE = {"calibration", "probes", "reward_examination"}
+"""What commands print beside an examination."""
+_NUMBER = {
+    float: float | None,
+    Share: Annotated[float, Meta(ge=-1e-9, le=1 + 1e-9)] | None,
+    Margin: Annotated[float, Meta(ge=0, lt=1)],
+    int: Annotated[int, Meta(ge=0, le=10**15)],
+}
+_RULES = (
+    (r"Object missing required field `(.*)`", r"have the key `\1`, got none"),
+    (r"Object contains unknown field `(.*)`", r"have no key `\1`, got one"),
+    (r"Invalid enum value .*", "be one of the words that voirdire writes"),
+    (r"Expected `(.*?)` (.*)", r"be \1 \2"),
+    (r"Expected `(.*)`, got `.*`", r"be \1"),
+)
+"""What msgspec says, and what we do."""
+_WORDS = {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false"}
+_WORDS |= {"array": "an array", "object": "an object"}
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
+
+Build: TypeAlias = Callable[[Any], Any]
 
 
-def examination_to_json(examination: Examination) -> str:
-    """Write an examination as indented JSON; an undefined figure is null.
+def to_json(result: Any) -> str:
+    """Write any result as indented JSON; an undefined figure is null.
 
     Parameters
     ----------
-    examination : Examination
-        What was found.
+    result : dataclass instance
+        What `examine`, `alt_test`, `power`, `fit` and their like return, or a certificate.
 
     Returns
     -------
     str
-        One object with the keys `examinations`, `pooled`, `questions`, `dropped` and `settings`.
+        One object: the fields of the record under their names.
     """
-    return _written(examination_as_dict(examination))
+    plain = result.as_dict() if hasattr(result, "as_dict") else as_plain(result)
+    return json.dumps(without_nan(plain), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def examination_as_dict(examination: Examination) -> dict[str, Any]:
-    """Give every figure of an examination under the names of the JSON; nan stays nan.
-
-    Parameters
-    ----------
-    examination : Examination
-        What was found.
-
-    Returns
-    -------
-    dict
-        What `examination_to_json` writes, before undefined figures become null.
-    """
-    return {
-        "examinations": [result_as_dict(row) for row in examination.results],
-        "pooled": as_plain(examination.pooled),
-        "questions": as_plain(examination.questions),
-        "dropped": as_plain(examination.dropped),
-        "cautions": as_plain(examination.cautions),
-        "settings": examination.settings,
-    }
-
-
-def examination_from_json(
-    content: str | bytes | Mapping[str, Any], *, source: str = "report.json"
-) -> Examination:
-    """Read what `examination_to_json` wrote.
+def from_json(
+    content: str | bytes | Mapping[str, Any],
+    kind: type | None = None,
+    *,
+    source: str = "result.json",
+) -> Any:
+    """Read what `to_json` wrote.
 
     Parameters
     ----------
     content : str, bytes or mapping
-        The JSON, as text, as UTF-8, or decoded; null and nan are alike. Unknown keys are
-        left aside.
+        The JSON, as text, as UTF-8, or decoded; null and nan are alike.
+    kind : type, optional
+        Which record it is, by default told by its keys.
     source : str, optional
         What errors call it.
 
     Returns
     -------
-    Examination
-        The record, but for `understood` and what each result set aside, which the JSON does not
-        have; nan where the JSON has null.
+    dataclass instance
+        The record, nan where the JSON has null.
 
     Raises
     ------
     InputError
-        If it is no such JSON, longer than 256 MiB, or a value is of a wrong type or out of range;
-        the message names the place.
+        If it is no such JSON, longer than 256 MiB, or a key is unknown, missing, of a wrong type or
+        out of range; the message names the place.
 
     Examples
     --------
     >>> import voirdire
-    >>> from voirdire.studies import Examination
     >>> truth = {i: i % 2 for i in range(60)}
-    >>> found = Examination(results=(voirdire.alt_test(truth, {"ann": truth, "bob": truth}),))
-    >>> examination_from_json(examination_to_json(found)).results[0].outcome
+    >>> found = voirdire.alt_test(truth, {"ann": truth, "bob": truth})
+    >>> from_json(to_json(found)).outcome
     'passed'
     """
-    wanted = "what `voirdire examine --json` prints"
-    plain = decode_object(
-        content,
-        source=source,
-        most_bytes=MOST_BYTES,
-        wanted=wanted,
-        made_by=_MADE_BY,
-    )
-    if "examinations" not in plain:
-        keys = ", ".join(repr(shorten(key, width=20)) for key in list(plain)[:5]) or "no keys"
-        rule = f"must be {wanted}, with a key `examinations`"
-        msg = f"{source}: {rule}, got an object with {keys}. {_MADE_BY}."
+    plain = _decode(content, source)
+    if isinstance(plain, dict) and kind is None:
+        path = next((path for key, path in _KINDS.items() if key in plain), "")
+        module, _, name = f"voirdire.{path}".rpartition(".")
+        kind = getattr(import_module(module), name) if path else None
+    if not isinstance(plain, dict) or kind is None:
+        msg = f"{source}: must be a result that voirdire wrote, got {_describe(plain)}. "
+        raise InputError(f"{msg}Write it with `--json`.")
+    if "examinations" in plain:
+        plain = {key: value for key, value in plain.items() if key not in _BESIDE}
+    form, build = _form(kind)
+    try:
+        return build(msgspec.convert(plain, form))
+    except msgspec.ValidationError as error:
+        said, _, place = str(error).partition(" - at `")
+        place = place.rstrip("`") or "$"
+        pattern, rule = next(each for each in _RULES if re.fullmatch(each[0], said))
+        rule = re.sub(pattern, rule, said)
+        if "got" not in rule:
+            value: Any = plain
+            with suppress(LookupError, TypeError):  # a key that is no word is not followed
+                for name, index in _STEP.findall(place):
+                    value = value[name or int(index)]
+            rule = re.sub(r"\w+", lambda word: _WORDS.get(word[0], word[0]), rule)
+            rule = rule.replace(" | ", " or ") + f", got {_describe(value)}"
+        msg = f"{source}: {place} must {rule}. Write it anew with `--json`."
+        raise InputError(msg) from None
+
+
+def _decode(content: Any, source: str) -> Any:
+    is_text = isinstance(content, str | bytes | bytearray)
+    if is_text and len(content) > MOST_BYTES:
+        sizes = f"at most {MOST_BYTES >> 20} MiB, got {len(content) / 2**20:,.0f} MiB"
+        msg = f"{source}: must be JSON of {sizes}. Write a part of it."
         raise InputError(msg)
-    return read_record(Examination, plain, source=source, made_by=_MADE_BY)
+    try:
+        plain = content
+        if is_text:
+            text = content if isinstance(content, str) else content.decode("utf-8-sig")
+            plain = json.loads(text, object_pairs_hook=_refuse_duplicates)
+        return without_nan(plain)
+    except json.JSONDecodeError as error:
+        rest = error.doc[error.pos : error.pos + 20]
+        shown = repr(shorten(rest)) if rest else "the end"
+        msg = f"{source}:{error.lineno}:{error.colno}: must be JSON, got {shown}."
+        raise InputError(msg) from error
+    except (RecursionError, ValueError) as error:  # too deep, a number too long, no UTF-8, twice
+        msg = f"{source}: must be JSON that voirdire wrote, got {shorten(str(error))}."
+        raise InputError(msg) from error
 
 
-_MADE_BY = "Make one with `voirdire examine --json`"
+def _describe(value: Any) -> str:
+    if isinstance(value, dict | list | tuple):
+        return f"an {'object' if isinstance(value, dict) else 'array'} of {len(value)}"
+    return "null" if value is None else shorten(repr(value), width=60)
 
 
-def certificate_to_json(certificate: Certificate) -> str:
-    """Write a certificate as indented JSON; an undefined figure is null.
-
-    Parameters
-    ----------
-    certificate : Certificate
-        The record.
-
-    Returns
-    -------
-    str
-        One object with the attributes of `voirdire.records.Certificate`.
-    """
-    return _written(certificate.as_content())
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = sorted(key for key, _ in pairs)
+        twice = next(one for one, other in pairwise(keys) if one == other)
+        msg = f"the key `{shorten(twice, width=60)}` twice"
+        raise ValueError(msg)
+    return members
 
 
-def power_to_json(result: PowerResult) -> str:
-    """Write a result as indented JSON; an undefined figure is null.
-
-    Parameters
-    ----------
-    result : PowerResult
-        What was found.
-
-    Returns
-    -------
-    str
-        One object with the attributes of `PowerResult`.
-    """
-    return _written(asdict(result))
+# Types ------------------------------------------------------------------------------------------
 
 
-def _written(content: Any) -> str:
-    return json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False)
+@cache
+def _form(hint: Any) -> tuple[Any, Build]:
+    """Return the type that msgspec checks, and what makes the record of what it has read."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint in _NUMBER:
+        return _NUMBER[hint], _to_figure if hint in (float, Share) else _keep
+    if origin in (Union, UnionType):
+        return _form_of_union([part for part in parts if part is not NoneType])
+    if origin is tuple:
+        form, build = _form(parts[0])
+        return GenericAlias(tuple, (form, ...)), lambda values: tuple(map(build, values))
+    if origin in (dict, Mapping):
+        form, build = _form(parts[1])
+        return GenericAlias(dict, (str, form)), lambda members: {
+            k: build(x) for k, x in members.items()
+        }
+    return _form_of_record(hint) if is_dataclass(hint) else (hint, _keep)
+
+
+def _keep(value: Any) -> Any:
+    return value
+
+
+def _to_figure(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _form_of_union(hints: list[Any]) -> tuple[Any, Build]:
+    """Read None as it is; of several records that one whose keys fit."""
+    forms = [_form(hint) for hint in hints]
+    if sum(map(is_dataclass, hints)) < 2:
+        form: Any = Union[(*(form for form, _ in forms), NoneType)]  # of a list
+        build = forms[0][1] if is_dataclass(hints[0]) or get_origin(hints[0]) else _keep
+        return form, lambda value: None if value is None else build(value)
+
+    def read(value: dict[str, Any]) -> Any:
+        for form, build in forms[:-1]:
+            try:
+                return build(msgspec.convert(value, form))
+            except msgspec.ValidationError:
+                continue
+        form, build = forms[-1]
+        return build(msgspec.convert(value, form))
+
+    return dict[str, Any], read
+
+
+def _form_of_record(record: Any) -> tuple[Any, Build]:
+    hints = get_type_hints(record, include_extras=True)
+    keys = {each.name: each.metadata.get("key", each.name) for each in fields(record)}
+    members = {name: _form(hints[name]) for name, key in keys.items() if key is not None}
+    form = msgspec.defstruct(
+        record.__name__,
+        [
+            *((name, member) for name, (member, _) in members.items()),
+            *((name, Any) for name in getattr(record, "PLAIN", ())),
+        ],
+        rename={name: key for name, key in keys.items() if key not in (None, name)},
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    builds = [(name, build) for name, (_, build) in members.items()]
+    return form, lambda read: record(**{name: make(getattr(read, name)) for name, make in builds})

@@ -7,6 +7,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from voirdire.stats.results import FINDING_MARKS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["Demonstration", "demo_lines"]
-
-_MARKS = {"passed": "✓", "failed": "✗", "no_evidence": "?"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,9 @@ def demo_lines(
         "card; annotators, other judges and base rewards are SIMULATED.",
         indent="",
     )
-    yield f"\n{done.of_responses.understood}, ε {done.epsilon:g}"
+    yield "\n" + _filled(f"{done.of_responses.understood}, ε {done.epsilon:g}", indent="")
     yield _verdicts(done.judged.judge, ((row, row.question) for row in done.of_responses.results))
-    yield f"{done.of_texts[0].understood}, ε {done.epsilon:g}"
+    yield _filled(f"{done.of_texts[0].understood}, ε {done.epsilon:g}", indent="")
     for part in done.of_texts:
         first = part.results[0]
         wanted = (done.epsilon, first.alignment)
@@ -77,8 +77,8 @@ def _verdicts(title: str, rows: Iterable[tuple[AltTestResult, str]]) -> str:
     """Name what passed, and what did not."""
     names: dict[str, list[str]] = {}
     for row, name in rows:
-        names.setdefault(row.outcome, []).append(name)
-    listed = (f"{mark} {', '.join(names[key])}" for key, mark in _MARKS.items() if key in names)
+        names.setdefault(row.finding, []).append(name)
+    listed = (f"{words}: {', '.join(names[x])}" for x, words in FINDING_MARKS.items() if x in names)
     return _filled(f"  {title}: {'; '.join(listed)}")
 
 

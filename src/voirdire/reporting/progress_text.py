@@ -1,16 +1,30 @@
-"""What a terminal is told of a run that goes on: what is done, rate, cost, calls in flight."""
+"""What a terminal is told beside results: how a run goes, what it will cost, what was set aside."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.number_formats import counted
+from voirdire._messages import shorten
+from voirdire.reporting.number_formats import counted, dollars
 
 if TYPE_CHECKING:
-    from voirdire.judging import JudgingProgress
+    from collections.abc import Sequence
+
+    from voirdire.judging import JudgingProgress, JudgingSummary, RunEstimate
+    from voirdire.records import Dropped
     from voirdire.rewards import SynthesisProgress
 
-__all__ = ["count_answered", "judging_text", "synthesis_text"]
+__all__ = [
+    "count_answered",
+    "drop_lines",
+    "failure_lines",
+    "judging_text",
+    "probing_text",
+    "synthesis_text",
+]
+
+_MOST_REASONS = 5
 
 
 def count_answered(state: JudgingProgress) -> int:
@@ -47,3 +61,55 @@ def synthesis_text(state: SynthesisProgress, *, seconds: float) -> str:
         "verifying" if state.is_judging else f"{state.n_in_flight} of {state.concurrency} in flight"
     )
     return " · ".join(parts)
+
+
+def probing_text(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
+    """Say what is asked and about what it costs, before it is paid."""
+    text = f"{n_versions:,} versions of {n_items:,} items"
+    if not estimates:
+        return text
+    n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
+    costs = [row.cost for row in estimates]
+    cost = "price unknown" if None in costs else f"about {dollars(sum(x or 0 for x in costs))}"
+    kept = f" ({n_stored:,} more are stored)" if n_stored else ""
+    return f"{text}: {n_calls:,} calls{kept}, {cost}"
+
+
+def failure_lines(row: JudgingSummary) -> list[str]:
+    """Say of a judge without one usable answer why; nothing of others."""
+    answered = any(not math.isnan(question.share_true) for question in row.questions)
+    calls = row.calls
+    if calls is None or answered or any(other.n_answered for other in calls.answers):
+        return []
+    listed = ", ".join(f"{kind} ({n:,})" for kind, n in calls.failures.items())
+    examples = [f"  for example: {calls.examples.get(kind, kind)}" for kind in calls.failures]
+    return [f"no item has a usable answer by {shorten(row.judge)!r}: {listed}.", *examples]
+
+
+def drop_lines(
+    dropped: Sequence[Dropped],
+    *,
+    n_dropped: int | None = None,
+    output: str | None = None,
+    what: str = "row",
+) -> list[str]:
+    """Say how many rows were set aside, and why: rows of one reason on one line."""
+    n_dropped = len(dropped) if n_dropped is None else n_dropped
+    if not n_dropped:
+        return []
+    lines = [
+        f"{counted(n_dropped, what)} set aside{'' if output is None else f'; all in {output}'}"
+    ]
+    alike: dict[str, list[Dropped]] = {}
+    for row in dropped:
+        alike.setdefault(row.reason, []).append(row)
+    for same in list(alike.values())[:_MOST_REASONS]:
+        row = same[0]
+        about = "".join(f" {shorten(name)!r}" for name in (row.item, row.question) if name)
+        value = "" if row.value is None else f" ({shorten(row.value)!r})"
+        others = [f"line {x.line}" if x.item is None else shorten(x.item) for x in same[1:4]]
+        more = f" (and {len(same) - 1:,} more like this: {', '.join(others)}" if others else ""
+        more += (", …)" if len(same) > 4 else ")") if others else ""
+        lines.append(f"  {row.place()}:{about} {shorten(row.reason, width=200)}{value}{more}")
+        n_dropped -= len(same)
+    return [*lines, *([f"  and {n_dropped:,} more"] if n_dropped else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from contextlib import suppress
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from voirdire._types import Language
+    from voirdire.reporting.pages.view import View
 
 __all__ = ["PageRequest", "ResultPage", "make_page"]
 
@@ -55,10 +57,10 @@ class PageRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultPage:
-    """A page, what is said of it in the terminal, and the parts of a run that cannot be read."""
+    """A page, what a terminal is told of it, and the parts of a run that cannot be read."""
 
     html: str = field(repr=False)
-    lines: tuple[str, ...] = ()
+    view: View | None = None
     dropped: tuple[str, ...] = ()
 
 
@@ -79,8 +81,8 @@ def make_page(asked: PageRequest) -> ResultPage:
 
 def _show_run(asked: PageRequest) -> ResultPage:
     """Make the page of a training run."""
-    from voirdire.reporting.pages.training import training_report
-    from voirdire.reporting.training_tables import training_summary
+    from voirdire.reporting.pages.frame import render_page
+    from voirdire.reporting.pages.training import training_view
     from voirdire.rewards.training.run_reading import read_training_run
 
     _refuse_items(asked, "a training run")
@@ -91,14 +93,14 @@ def _show_run(asked: PageRequest) -> ResultPage:
         )
         raise InputError(msg)
     run = read_training_run(asked.file)
-    options: dict[str, Any] = {"created": asked.created, "texts": asked.texts}
-    page = training_report(run, source=asked.file, **asked.about, **options)
-    return ResultPage(html=page, lines=training_summary(run), dropped=run.dropped)
+    view = training_view(run, source=asked.file, texts=asked.texts)
+    page = render_page(view, **asked.about, created=asked.created)
+    return ResultPage(html=page, view=view, dropped=run.dropped)
 
 
 def _read_result(asked: PageRequest) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
-    from voirdire.documents import read_small
+    from voirdire.documents import open_regular
     from voirdire.reporting.as_json import MOST_BYTES
 
     source = asked.source
@@ -106,7 +108,8 @@ def _read_result(asked: PageRequest) -> bytes:
         if asked.file == "-":
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
-            data = read_small(source, most_bytes=MOST_BYTES)
+            with open_regular(source) as file:
+                data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         rule = "a file that can be read"
         if isinstance(error, FileNotFoundError):
@@ -136,55 +139,47 @@ def _has_schema(name: str) -> Callable[[dict[str, Any]], bool]:
     return lambda document: str(document.get("schema", "")).startswith(f"{name}/")
 
 
-def _show_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.reporting import html_report
+def _show_result(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
+    from voirdire.reporting import from_json, html_page, html_report
+    from voirdire.studies import Examination
 
-    return html_report(
-        data,
-        **asked.about,
-        created=asked.created,
-        source=asked.source,
-        items=asked.metadata(),
-    )
+    result = from_json(data, source=asked.source)
+    about: dict[str, Any] = asked.about | {"created": asked.created}
+    if isinstance(result, Examination):
+        return html_report(result, **about, source=asked.source, items=asked.metadata())
+    _refuse_items(asked, "a result of this kind")
+    return html_page(result, **about)
 
 
 def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
     from voirdire.documents import document_from_text
-    from voirdire.reporting import results_report
+    from voirdire.reporting import html_page
     from voirdire.rewards.certification import make_certificate
 
     _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
     certificate = make_certificate(document_from_text(data, source=asked.source, **form))
-    return results_report(certificate, **asked.about, created=asked.created)
-
-
-def _show_reward_examination(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.reporting import reward_report
-
-    _refuse_items(asked, "the examination of a reward")
-    return reward_report(data, **asked.about, created=asked.created, source=asked.source)
+    return html_page(certificate, **asked.about, created=asked.created)
 
 
 _KINDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., str]], ...] = (
     (_has_schema("voirdire.certificate"), _show_certificate),
-    (_has_schema("voirdire.reward_examination"), _show_reward_examination),
-    (lambda document: document.keys().isdisjoint(("item", "id")), _show_examination),
+    (lambda document: document.keys().isdisjoint(("item", "id")), _show_result),
 )
 """How a document is recognized, and its page; one row of a table alone has an item."""
 
 
 def _show_verdicts(data: bytes, document: Any, asked: PageRequest) -> str:
-    from voirdire.io.verdict_rows import read_verdict_rows
-    from voirdire.reporting.pages.verdicts import verdicts_page
+    from voirdire.io.files import DataFile
+    from voirdire.reporting.pages.frame import render_page
+    from voirdire.reporting.pages.verdicts import read_answers, verdicts_view
 
-    rows = read_verdict_rows(
-        data,
-        name=asked.source,
-        format=_format(data, document, asked.file),
-        columns=asked.reading.columns,
-    )
-    return verdicts_page(rows, name=asked.source, metadata=asked.metadata(), **asked.about)
+    stream = io.BytesIO(data)
+    stream.name = asked.source  # for errors
+    file = DataFile(stream, format=_format(data, document, asked.file), held="verdict")
+    rows = read_answers(file, columns=asked.reading.columns)
+    view = verdicts_view(rows, name=asked.source, metadata=asked.metadata())
+    return render_page(view, **asked.about)
 
 
 def _format(data: bytes, document: Any, name: str) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
+from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.markup import escape
 from rich.text import Text
 
+from voirdire.reporting.layout import rows
 from voirdire.reporting.number_formats import is_defined, percent
-from voirdire.reporting.pages.results import view_of
-from voirdire.reporting.pages.speech import Speaker
-from voirdire.reporting.pages.view import Advice, Table, Words
+from voirdire.reporting.pages.speech import Argument, Name, Said, Speaker
+from voirdire.reporting.pages.view import Advice, Cards, Part, Table, Track, View, Words
 from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from voirdire.records import Certificate
+    from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.speech import PageKind
-    from voirdire.reporting.pages.view import Block, View
-    from voirdire.stats.power_analysis import PowerResult
-    from voirdire.studies import GoldExamination, ProbeReport, RateReport
+    from voirdire.reporting.pages.view import Block
 
-__all__ = ["ResultTables", "TerminalSpeaker", "ViewTables"]
+__all__ = ["ResultTables", "TerminalSpeaker"]
 
 _LEAST_HEAD = 8
+_MOST_CAUTIONS = 3
 
 
 class TerminalSpeaker(Speaker):
@@ -50,14 +49,23 @@ class TerminalSpeaker(Speaker):
         return f"{ends.replace('-', '−')}%"
 
 
-class ViewTables:
-    """What a page says, laid out for `rich`: print it with `rich.print` or a `Console`.
+class ResultTables:
+    """A result laid out for `rich`: print it with `rich.print` or a `Console`.
 
-    A narrow terminal folds them.
+    The same sentences and figures as on its page. A narrow terminal folds them; a command stays on
+    one line.
+
+    Parameters
+    ----------
+    result : GoldExamination, RateReport, RewardExamination, JudgingSummary, View or other
+        Whatever `rows` takes, or what it returns.
+    details : bool, optional
+        Whether to print every figure.
     """
 
-    def __init__(self, view: View, speaker: TerminalSpeaker, *, details: bool) -> None:
-        self._view, self._speaker, self._details = view, speaker, details
+    def __init__(self, result: Any, *, details: bool = False) -> None:
+        self._view = view = result if isinstance(result, View) else rows(result)
+        self._details, self._speaker = details, TerminalSpeaker(view.catalog)
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
@@ -69,51 +77,84 @@ class ViewTables:
         yield ""
         yield from self._blocks(view.blocks if view.brief is None else view.brief)
         for part in view.parts:
-            blocks: Iterable[Block] = part.blocks
-            if part.shown_in == "page" or (part.shown_in == "details" and not self._details):
-                kept = part.is_open and part.shown_in == "details"
-                blocks = [x for x in blocks if kept and isinstance(x, Words)]
-            if lines := [*self._blocks(blocks)]:
-                yield Text(f"\n{self._words(part.title or f'{part.name}.title')}", style="bold")
-                yield from lines
-        yield ""
-        notes = (*(note for note, _ in view.cautions), *view.notes)
+            yield from self._part(part)
+        cautions = view.cautions if self._details else view.cautions[:_MOST_CAUTIONS]
+        notes = [*(note for note, _ in cautions), *view.notes]
+        if notes or view.todo or view.more is not None:
+            yield ""
         yield from self._lines(notes, before="note: ")
         if view.more is not None and not self._details:
             yield Text(self._words(view.more), style="dim")
         yield from self._lines(view.todo[:1], before=f"{self._words('next.title')} ")
-        yield from self._lines(view.todo[1:])
+        for said in view.todo[1:]:
+            if isinstance(said, Said) and said.key == "command":
+                yield Text(f"  {self._words(said)}", no_wrap=True, overflow="ignore")
+            else:
+                yield Text(self._words(said))
+
+    def _part(self, part: Part) -> Iterator[RenderableType]:
+        """Lay out a part under its title, where it says anything here."""
+        blocks: Iterable[Block] = part.blocks
+        if part.shown_in == "page" or (part.shown_in == "details" and not self._details):
+            kept = part.is_open and part.shown_in == "details"
+            blocks = [x for x in blocks if kept and isinstance(x, Words)]
+        if lines := [*self._blocks(blocks)]:
+            yield Text(f"\n{self._words(part.title or f'{part.name}.title')}", style="bold")
+            yield from lines
 
     def _blocks(self, blocks: Iterable[Block]) -> Iterator[RenderableType]:
-        """Lay out words, tables and notes; figures and texts are for a page."""
+        """Lay out words, tables, notes and texts; figures are for a page."""
         for block in blocks:
-            if isinstance(block, Table):
+            if isinstance(block, Part):
+                yield from self._part(block)
+            elif isinstance(block, Table):
                 yield from self._table(block)
             elif isinstance(block, Advice):
                 yield from self._lines((note for note, _ in block.rows), before="note: ")
+            elif isinstance(block, Cards):
+                for card in block.cards:
+                    yield from self._card(card)
             elif isinstance(block, Words) and block.form == "list":
                 yield from self._lines(block.sentences, before="  ")
             elif isinstance(block, Words) and block.sentences:
                 style = {"heading": "bold", "note": "dim"}.get(block.form, "")
                 before = "\n" if block.form == "heading" else ""
-                yield Text(before + " ".join(map(self._words, block.sentences)), style=style)
+                said = Text(before + " ".join(map(self._words, block.sentences)), style=style)
+                figures = [
+                    x for each in block.sentences for x in getattr(each, "figures", {}).values()
+                ]
+                if any(isinstance(x, Argument) for x in figures):  # a path stays whole
+                    said.no_wrap, said.overflow = True, "ignore"
+                yield said
 
     def _words(self, thing: Any) -> str:
         """Say something as plain text on one line; names in it were made harmless."""
-        return self._speaker(thing).striptags()
+        return "" if thing is None else self._speaker(thing).striptags()
 
     def _lines(self, things: Iterable[Any], *, before: str = "") -> Iterator[Text]:
         for thing in things:
             yield Text(f"{before}{self._words(thing)}")
 
+    def _card(self, card: ItemCard) -> Iterator[RenderableType]:
+        """Lay out an item; nothing in its texts begins at the edge."""
+        yield Text(": ".join(map(self._words, (Name(card.title), *card.summary))))
+        for who, what, why in card.rows:
+            said = " ".join(filter(None, map(self._words, (what, why))))
+            yield Text(f"  {self._words(who)}: {said}")
+        for text in card.texts:
+            whole = indent(text.shown, "    | ", lambda _: True)
+            yield Text(whole, no_wrap=True, overflow="ignore")
+
     def _table(self, table: Table) -> Iterator[RenderableType]:
         """Lay out a table; a word that is the same in all of its rows is no column."""
         if not table.rows:
             return
-        rows = [[self._words(cell) for cell in row] for row in table.rows]
-        heads = [self._words(column) for column in table.columns]
+        written = [place for place, cells in enumerate(zip(*table.rows, strict=True))
+                   if not any(isinstance(cell, Track) for cell in cells)]  # fmt: skip
+        rows = [[self._words(row[place]) for place in written] for row in table.rows]
+        heads = [self._words(table.columns[place]) for place in written]
         columns = list(zip(*rows, strict=True))
-        words = [place for place, is_text in enumerate(table.texts) if is_text]
+        words = [place for place, of in enumerate(written) if table.texts[of]]
         alike = [place for place in words if len({*columns[place]}) == 1]
         alike = alike[1:] if len(alike) == len(words) else alike  # something names the rows
         kept = [place for place in range(len(heads)) if place not in alike]
@@ -126,28 +167,6 @@ class ViewTables:
         for said in (table.caption, table.cut_note):
             if said is not None:
                 yield Text(self._words(said), style="dim")
-
-
-class ResultTables(ViewTables):
-    """A result laid out for `rich`: print it with `rich.print` or a `Console`.
-
-    The same sentences and figures as on the page of `results_report`. A narrow terminal folds them.
-
-    Parameters
-    ----------
-    result : GoldExamination, RateReport, ProbeReport, PowerResult or Certificate
-        What was found.
-    details : bool, optional
-        Whether to print every figure.
-    """
-
-    def __init__(
-        self,
-        result: GoldExamination | RateReport | ProbeReport | PowerResult | Certificate,
-        *,
-        details: bool = False,
-    ) -> None:
-        super().__init__(view_of(result), TerminalSpeaker("results"), details=details)
 
 
 def _folded(head: str, cells: Iterable[str]) -> str:

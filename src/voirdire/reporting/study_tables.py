@@ -45,7 +45,7 @@ def gate_text(examination: Examination, judges: Iterable[str]) -> str:
     A judge without labels for a question that others were examined on has not passed it.
     """
     outcomes = {
-        (row.judge, row.question, row.alignment, row.epsilon): row.outcome
+        (row.judge, row.question, row.alignment, row.epsilon): row.finding.replace("_", " ")
         for row in examination.results
     }
     closed = [

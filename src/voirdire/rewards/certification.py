@@ -353,7 +353,7 @@ def make_certificate(
         field.alias or name: getattr(form, name) for name, field in _Form.model_fields.items()
     }
     certificate = Certificate(**(fields | {"examinations": tuple(form.examinations)}))
-    content = {k: x for k, x in certificate.as_content().items() if k not in _UNHASHED}
+    content = {k: x for k, x in certificate.as_dict().items() if k not in _UNHASHED}
     if (expected := content_digest(content)) != form.content_hash:
         message = (
             f"{what} must be as it was written, got one that was changed: its "

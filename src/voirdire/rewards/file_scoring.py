@@ -376,7 +376,7 @@ def score_file(
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             writer.set_aside.add(batch.dropped)
             if batch.items:
-                scores = scorer.score(batch.items, stored.take(batch.items))
+                scores = scorer.score(batch.items, stored.collect(batch.items))
                 frame = make_reward_frame(scores)
                 tally.add(frame)
                 if run_settings.explain:

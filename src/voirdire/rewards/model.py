@@ -435,5 +435,5 @@ def _list_content(model: RewardModel) -> dict[str, Any]:
         },
         "settings": model.settings,
         "data_hash": model.data_hash,
-        "certificates": [row.as_content() for row in model.certificates],
+        "certificates": [row.as_dict() for row in model.certificates],
     }

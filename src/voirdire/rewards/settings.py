@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  # the command line reads the types
+from collections.abc import Callable, Mapping  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from voirdire._types import Judged, Language, Threshold
 from voirdire._validation import check_choice, check_count
@@ -29,21 +30,31 @@ class ComparisonLayout:
     Attributes
     ----------
     columns : mapping of str to str, or None
-        Your name for a column, as OURS=YOURS (id, prompt, response, messages, label, chosen,
-        rejected, chosen_base_reward, rejected_base_reward, margin, ranked, behavior, group,
-        split); repeatable.
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, system, context,
+        label, chosen, rejected, preferred, chosen_base_reward, rejected_base_reward, margin,
+        ranked, behavior, group, split); repeatable.
     format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"} or None
         Instead of the file's ending: jsonl, csv, tsv, json, parquet.
     behavior : str or None
         The behavior of items that have none.
     base : str or None
         Column of the base reward. Default: base_reward, where there is one.
+    contradictions : {"keep", "drop"}
+        Whether a comparison counts where another one says the opposite, as in a crowd.
+    make_item : callable or None
+        Rows of any other form, in Python: it takes a row and returns one that is read, or several.
     """
 
     columns: Mapping[str, str] | None = None
     format: ItemFormat | None = None
     behavior: str | None = None
     base: str | None = None
+    contradictions: Literal["keep", "drop"] = "keep"
+    make_item: Callable[[dict[str, Any]], Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the file."""
+        check_choice("contradictions", self.contradictions, Literal["keep", "drop"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +83,7 @@ class ComparisonSettings(ReplySettings, ComparisonLayout):
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file; the plan checks the threshold."""
+        super().__post_init__()
         check_choice("judged", self.judged, Judged)
 
 

@@ -7,18 +7,16 @@ import tempfile
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import polars as pl
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io import read_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
-from voirdire.io.verdict_files import columns_of_file, verdict_format
+from voirdire.io.verdict_files import columns_of_file, read_parts
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
@@ -33,7 +31,7 @@ from voirdire.rewards.reward_judge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -54,10 +52,6 @@ __all__ = [
     "plan_judge",
     "plan_reward_judging",
 ]
-
-_MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
-_BLOCK_BYTES = 1 << 23
-"""Rows of a wide or long table, and bytes of JSONL, that are read together."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,13 +75,9 @@ class StoredSource:
     questions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def take(self, items: Sequence[Item]) -> Verdicts:
+    def collect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
         """Return the verdicts on items, in their order; items without any are missing."""
         return self.verdicts.take([item.id for item in items])
-
-    def collect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
-        """Do what `take` does, by the name that a source has for it."""
-        return self.take(items)
 
     async def acollect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
         """Do what `collect` does, in a thread."""
@@ -188,30 +178,28 @@ def open_verdicts(
 
     def read(part: Any) -> Verdicts:
         given = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
-        return _under_threshold(given, threshold)
+        if threshold is None or select_threshold(threshold, given.questions) == given.threshold:
+            return given
+        if given.fingerprint:
+            msg = (
+                "`threshold` must be that of the verdicts, "
+                f"{format_threshold(given.threshold)}, got {format_threshold(threshold)}: it is "
+                "fixed beforehand, and part of their fingerprint. Leave it out."
+            )
+            raise InputError(msg)
+        return replace(given, threshold=threshold)
 
+    parts = source if isinstance(source, list | tuple) else [source]
+    paths = [Path(part) for part in parts if isinstance(part, str | Path) and str(part) != "-"]
+    is_ours = (path.is_file() and is_verdict_table(columns_of_file(path)) for path in paths)
     verdicts: Verdicts | StoredVerdicts | None = None
-    if paths := _list_own_files(source):
-        frames = chain.from_iterable(map(_read_frames, paths))
+    if parts and len(paths) == len(parts) and all(is_ours):
         # reading the whole file below raises an error that names the place
         with suppress(ValueError, *BROKEN_PARQUET):
-            verdicts = StoredVerdicts(map(read, _split_between_items(frames)))
+            verdicts = StoredVerdicts(map(read, read_parts(paths)))
     if verdicts is None:
         verdicts = read(source)
     return StoredSource(verdicts=verdicts, rubric=rubric, questions=questions)
-
-
-def _under_threshold(given: Verdicts, threshold: Threshold | None) -> Verdicts:
-    if threshold is None or select_threshold(threshold, given.questions) == given.threshold:
-        return given
-    if given.fingerprint:
-        msg = (
-            f"`threshold` must be that of the verdicts, {format_threshold(given.threshold)}, got "
-            f"{format_threshold(threshold)}: "
-            "it is fixed beforehand, and part of their fingerprint. Leave it out."
-        )
-        raise InputError(msg)
-    return replace(given, threshold=threshold)
 
 
 # The judge of a reward --------------------------------------------------------------------------
@@ -327,7 +315,7 @@ class StoredVerdicts:
     def __init__(self, parts: Iterable[Verdicts]) -> None:
         self._file = tempfile.TemporaryFile(prefix="voirdire-")  # noqa: SIM115
         weakref.finalize(self, self._file.close)
-        self._codes: dict[str | None, int] = {None: 0}
+        codes: dict[str | None, int] = {None: 0}
         hashes: list[NDArray[np.int64]] = []
         first: Verdicts | None = None
         for part in parts:
@@ -337,20 +325,24 @@ class StoredVerdicts:
                 self._row = np.dtype([numbers, ("behavior", "i4"), ("reason", "i4")])
             if _identify_run(part) != _identify_run(first.on(part.questions)):
                 raise ValueError("verdicts must be of one run")
+            rows = self._make_rows(len(part.items))
             columns = [first.questions.index(name) for name in part.questions]
-            self._file.write(self._make_rows(part, columns=columns).tobytes())
+            rows["probability"][:, columns] = part.probabilities
+            rows["behavior"] = [codes.setdefault(name, len(codes)) for name in part.behaviors]
+            for item, reason in part.missing.items():
+                rows["reason"][part.places[item]] = codes.setdefault(reason, len(codes))
+            self._file.write(rows.tobytes())
             hashes.append(_hash_ids(part.items))
         if first is None:
             raise ValueError("there must be verdicts")
         self._file.flush()
-        self._about = first
+        self._about, self._texts = first, list(codes)
         self.judge, self.fingerprint, self.threshold, self.questions = _identify_run(first)
         all_hashes = np.concatenate(hashes)
         self._places = np.argsort(all_hashes)
         self._hashes = all_hashes[self._places]
         if (self._hashes[1:] == self._hashes[:-1]).any():
             raise ValueError("the verdicts on an item must lie together")
-        self._texts = list(self._codes)
 
     def take(self, items: Sequence[str]) -> Verdicts:
         """Return the verdicts of items, in their order; items without any are missing."""
@@ -359,29 +351,19 @@ class StoredVerdicts:
         is_there = self._hashes[at] == hashes
         # the file is mapped again each time, so that pages of earlier calls leave memory
         stored = np.memmap(self._file, dtype=self._row, mode="r")
-        rows = np.zeros(len(items), dtype=self._row)
-        rows["probability"] = np.nan
+        rows = self._make_rows(len(items))
         rows[is_there] = stored[self._places[at[is_there]]]
-        reasons = {
-            items[place]: self._texts[rows["reason"][place]] or ""
-            for place in np.flatnonzero(rows["reason"]).tolist()
-        }
-        behaviors = tuple([self._texts[code] for code in rows["behavior"].tolist()])
+        found = np.flatnonzero(rows["reason"]).tolist()
         return replace(
             self._about,
             items=tuple(items),
-            behaviors=behaviors,
+            behaviors=tuple([self._texts[code] for code in rows["behavior"].tolist()]),
             probabilities=rows["probability"],
-        ).with_reasons(reasons)
+        ).with_reasons({items[row]: self._texts[rows["reason"][row]] or "" for row in found})
 
-    def _make_rows(self, part: Verdicts, *, columns: list[int]) -> NDArray[np.void]:
-        codes = self._codes
-        rows = np.zeros(len(part.items), dtype=self._row)
+    def _make_rows(self, n_items: int) -> NDArray[np.void]:
+        rows = np.zeros(n_items, dtype=self._row)
         rows["probability"] = np.nan
-        rows["probability"][:, columns] = part.probabilities
-        rows["behavior"] = [codes.setdefault(name, len(codes)) for name in part.behaviors]
-        for item, reason in part.missing.items():
-            rows["reason"][part.places[item]] = codes.setdefault(reason, len(codes))
         return rows
 
 
@@ -392,51 +374,3 @@ def _identify_run(verdicts: Verdicts) -> tuple[Any, ...]:
 def _hash_ids(items: Sequence[str]) -> NDArray[np.int64]:
     """Hash ids with the key of this process, so that no file can be made to confuse them."""
     return np.fromiter(map(hash, items), dtype=np.int64, count=len(items))
-
-
-def _list_own_files(source: Any) -> list[Path]:
-    """List the paths of a source that is files of `voirdire judge` only; else an empty list."""
-    parts = source if isinstance(source, list | tuple) else [source]
-    are_paths = all(isinstance(part, str | Path) and str(part) != "-" for part in parts)
-    paths = [Path(part) for part in parts] if are_paths else []
-    are_ours = all(path.is_file() and is_verdict_table(columns_of_file(path)) for path in paths)
-    return paths if are_ours else []
-
-
-def _split_between_items(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Split a table between items: the rows of the last item wait for the next frame."""
-    rest: pl.DataFrame | None = None
-    for frame in frames:
-        rest = frame if rest is None else pl.concat([rest, frame])
-        items = rest["item"]
-        is_other = items.ne_missing(items[-1]).reverse()
-        if n_last := is_other.arg_max() if is_other.any() else 0:
-            yield rest[:-n_last]
-            rest = rest[-n_last:]
-    if rest is not None:
-        yield rest
-
-
-def _read_frames(path: Path) -> Iterator[pl.DataFrame]:
-    """Read a file of `voirdire judge` piece by piece, with cells of JSONL and CSV as text."""
-    columns = columns_of_file(path)
-    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
-    written_as = verdict_format(path)
-    if written_as == "jsonl":
-        if "question" in columns:
-            # a row may say that it is negated where the first one does not
-            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
-        with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
-            while block := file.read(_BLOCK_BYTES) + file.readline():
-                yield pl.read_ndjson(block, schema=schema)
-        return
-    with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
-        if written_as == "csv":
-            scanned = pl.scan_csv(path, schema=schema, glob=False)
-            path = Path(folder) / "verdicts.parquet"
-            scanned.sink_parquet(path, maintain_order=True)
-        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        start, n_rows = 0, _MOST_ROWS if "question" in columns else _MOST_ITEMS
-        while (frame := table.slice(start, n_rows).collect()).height:
-            yield frame
-            start += frame.height

@@ -17,16 +17,14 @@ from voirdire._types import ClassRule
 from voirdire._validation import check_choice
 from voirdire.documents import did_you_mean
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.rubrics.diagram import TRUE
-from voirdire.rubrics.logic import ALWAYS, check_exhaustive
+from voirdire.rubrics.logic import ALWAYS, TRUE, check_exhaustive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.rubrics.diagram import Flow
-    from voirdire.rubrics.logic import Literals, ProductPlan
+    from voirdire.rubrics.logic import Flow, Literals, ProductPlan
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = [
@@ -369,87 +367,65 @@ class _Table:
         *,
         needed: Sequence[str],
     ) -> None:
-        self.are_labels = what == "labels"
-        self._what = what
-        self._names = tuple(rubric.propositions if propositions is None else propositions)
-        self._positions = _find_columns(self._names, needed)
-        array = np.asarray(values)
-        if array.dtype == object:
-            flat = [_read_number(what, value) for value in array.ravel().tolist()]
-            array = np.array(flat, dtype=np.float64).reshape(array.shape)
-        if array.ndim != 2 or array.shape[1] != len(self._names):
+        names = tuple(rubric.propositions if propositions is None else propositions)
+        position = {name: k for k, name in enumerate(names)}
+        for k, name in enumerate(names):
+            if position[name] != k:
+                msg = f"`propositions` must be different, got {shorten(name)!r} twice."
+                raise InputError(msg)
+        for name in needed:
+            if name not in position:
+                msg = (
+                    f"`propositions` must hold every proposition that is needed, got none called "
+                    f"{name!r}.{did_you_mean(name, names)} A judge that was not asked about it "
+                    "gives nan."
+                )
+                raise InputError(msg)
+        rows = np.asarray(values)
+        if rows.dtype == object:
+            flat = [_read_number(what, value) for value in rows.ravel().tolist()]
+            rows = np.array(flat, dtype=np.float64).reshape(rows.shape)
+        if rows.ndim != 2 or rows.shape[1] != len(names) or rows.dtype.kind not in "biuf":
             msg = (
-                f"`{what}` must have shape (n_items, {len(self._names)}), one column for each of "
-                f"`propositions`, got {array.shape}."
+                f"`{what}` must be numbers of shape (n_items, {len(names)}), one column for each "
+                f"of `propositions`, got {rows.dtype} of shape {rows.shape}."
             )
             raise InputError(msg)
-        if array.dtype.kind not in "biuf":
-            msg = f"`{what}` must hold numbers, got an array of {array.dtype}."
-            raise InputError(msg)
-        self._rows: NDArray[Any] = array
+        self.rows: NDArray[Any] = rows
+        self.are_labels = what == "labels"
+        self._what, self._names = what, names
+        self._positions = [position[name] for name in needed]
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def chunks(self, size: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+    def chunks(self, n_arrays: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
         """Yield for each chunk its place, and for each needed column how far it is false and true.
 
         These are probabilities, or whether a label may be false and may be true: a missing one may
-        be both. Every column is checked. The arrays are the same ones for every chunk.
+        be both. Every column is checked. `n_arrays` of numbers are at work for a chunk.
         """
-        dtype = np.bool_ if self.are_labels else np.float64
-        shape = (2, len(self._positions), min(size, len(self)))
-        buffers: NDArray[Any] = np.empty(shape, dtype=dtype)
-        for start in range(0, len(self), size):
-            rows = self._rows[start : start + size]
-            self._check(rows, start)
-            low, high = buffers[:, :, : len(rows)]
-            for k, position in enumerate(self._positions):
-                if self.are_labels:
-                    np.not_equal(rows[:, position], 1, out=low[k])
-                    np.not_equal(rows[:, position], 0, out=high[k])
-                else:
-                    high[k] = rows[:, position]
-            if not self.are_labels:
+        size = max(64, min(8_192, _NUMBERS_AT_WORK // max(n_arrays, 1)))
+        size *= 8 if self.are_labels else 1
+        for start in range(0, len(self.rows), size):
+            rows = self.rows[start : start + size]
+            # nan is not itself
+            is_wrong = (rows < 0) | (rows > 1)
+            if self.are_labels:
+                is_wrong = (rows != 0) & (rows != 1) & (rows == rows)
+            if is_wrong.any():
+                row, column = map(int, np.argwhere(is_wrong)[0])
+                rule = "be true, false or missing" if self.are_labels else "be in [0, 1] or nan"
+                msg = (
+                    f"`{self._what}` must {rule}, got {rows[row, column].item()!r} for "
+                    f"{shorten(self._names[column])!r} in row {start + row} (from 0)."
+                )
+                raise InputError(msg)
+            columns = np.ascontiguousarray(rows[:, self._positions].T)
+            place = slice(start, start + len(rows))
+            if self.are_labels:
+                yield place, columns != 1, columns != 0
+            else:
                 # 1 − p rather than what p leaves of the mass: exact to the last digit.
-                np.subtract(1.0, high, out=low)
-            yield slice(start, start + len(rows)), low, high
-
-    def _check(self, rows: NDArray[Any], start: int) -> None:
-        if self.are_labels:
-            if rows.dtype == np.bool_:
-                return
-            wrong = (rows != 0) & (rows != 1) & (rows == rows)  # nan is not itself
-        else:
-            # Two passes are faster than comparing every entry; nan makes both false.
-            if rows.size == 0 or (rows.min() >= 0 and rows.max() <= 1):
-                return
-            wrong = (rows < 0) | (rows > 1)
-        if wrong.any():
-            row, column = map(int, np.argwhere(wrong)[0])
-            rule = "be true, false or missing" if self.are_labels else "be in [0, 1] or nan"
-            msg = (
-                f"`{self._what}` must {rule}, got {rows[row, column].item()!r} for "
-                f"{shorten(self._names[column])!r} in row {start + row} (from 0)."
-            )
-            raise InputError(msg)
-
-
-def _find_columns(names: tuple[str, ...], needed: Sequence[str]) -> list[int]:
-    position = {name: k for k, name in enumerate(names)}
-    if len(position) < len(names):
-        repeated = next(name for k, name in enumerate(names) if position[name] != k)
-        msg = f"`propositions` must be different, got {shorten(repeated)!r} twice."
-        raise InputError(msg)
-    missing = next((name for name in needed if name not in position), None)
-    if missing is not None:
-        msg = (
-            f"`propositions` must hold every proposition that is needed, got none called "
-            f"{missing!r}.{did_you_mean(missing, names)} A judge that was not asked about it gives "
-            "nan."
-        )
-        raise InputError(msg)
-    return [position[name] for name in needed]
+                high = columns.astype(np.float64, copy=False)
+                yield place, 1.0 - high, high
 
 
 def _read_number(what: str, value: object) -> float:
@@ -470,7 +446,7 @@ def _compute_leaves(flow: Flow, table: _Table) -> NDArray[np.float64]:
 
     An item with a nan among the propositions that the diagram depends on is nan throughout.
     """
-    result = np.zeros((len(table), flow.n_leaves))
+    result = np.zeros((len(table.rows), flow.n_leaves))
     for chunk, reached in _send_to_leaves(flow, table):
         for leaf, probability in reached.items():
             result[chunk, leaf] = probability
@@ -483,7 +459,7 @@ def _compute_leaves(flow: Flow, table: _Table) -> NDArray[np.float64]:
 
 def _find_leaves(flow: Flow, table: _Table) -> NDArray[np.int64]:
     """Find the leaf of every item, shape (n_items,); -1 where missing labels could change it."""
-    result = np.empty(len(table), dtype=np.int64)
+    result = np.empty(len(table.rows), dtype=np.int64)
     for chunk, reached in _send_to_leaves(flow, table):
         leaves = result[chunk]
         n_reached = np.zeros(len(leaves), dtype=np.int16)
@@ -498,8 +474,7 @@ def _send_to_leaves(flow: Flow, table: _Table) -> Iterator[tuple[slice, dict[int
     """Yield for each chunk its place and how much of it reaches each leaf: see `Flow`."""
     times: Callable[..., Any] = np.logical_and if table.are_labels else np.multiply
     plus: Callable[..., Any] = np.logical_or if table.are_labels else np.add
-    size = _chunk_size(2 * len(flow.variables) + 2 * flow.n_leaves)
-    for chunk, low, high in table.chunks(8 * size if table.are_labels else size):
+    for chunk, low, high in table.chunks(2 * len(flow.variables) + 2 * flow.n_leaves):
         # A node is dropped once it is passed, so that the others stay in the processor's cache.
         reached: dict[int, NDArray[Any]] = {flow.root: np.ones(low.shape[1], dtype=low.dtype)}
         for node, variable, *children in flow.steps:
@@ -510,18 +485,13 @@ def _send_to_leaves(flow: Flow, table: _Table) -> Iterator[tuple[slice, dict[int
         yield chunk, reached
 
 
-def _chunk_size(n_rows: int) -> int:
-    """Tell how many items to take at a time where each needs `n_rows` numbers."""
-    return max(64, min(8_192, _NUMBERS_AT_WORK // max(n_rows, 1)))
-
-
 def _compute_products(
     plan: ProductPlan, table: _Table
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give normalised class probabilities and their normaliser; nan and a warning where it is 0."""
-    values = np.empty((len(table), len(plan.classes)))
-    size = _chunk_size(2 * (len(plan.variables) + len(plan.products)) + len(plan.classes))
-    for chunk, low, high in table.chunks(size):
+    values = np.empty((len(table.rows), len(plan.classes)))
+    n_arrays = 2 * (len(plan.variables) + len(plan.products)) + len(plan.classes)
+    for chunk, low, high in table.chunks(n_arrays):
         n_items = low.shape[1]
         probabilities = dict(zip(plan.variables, zip(low, high, strict=True), strict=True))
         probabilities[ALWAYS] = np.zeros(n_items), np.ones(n_items)
@@ -534,7 +504,7 @@ def _compute_products(
     impossible = np.flatnonzero(normaliser == 0)
     if len(impossible):
         warnings.warn(
-            f"the product rule gives every class 0 for {len(impossible):,} of {len(table):,} "
+            f"the product rule gives every class 0 for {len(impossible):,} of {len(table.rows):,} "
             f"items (the first in row {impossible[0]}, from 0); their classes are nan.",
             DegenerateDataWarning,
             stacklevel=3,

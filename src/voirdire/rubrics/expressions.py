@@ -1,6 +1,6 @@
 """Parses boolean expressions over propositions, named expressions and groups, and renders them.
 
-``not`` binds tightest, then ``and``, then ``or``::
+``not`` binds tightest, then ``and``, then ``or``, as in Python, whose parser reads them::
 
     or      = and {"or" and}
     and     = unary {"and" unary}
@@ -11,15 +11,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from voirdire._messages import shorten
 from voirdire._types import DemandWord
 from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "GROUP_WORDS",
@@ -41,13 +44,10 @@ __all__ = [
 Word: TypeAlias = Literal["and", "or"]
 Test: TypeAlias = Literal["any", "all", ">=", "<=", "==", "!=", ">", "<"]
 
-COMPARISONS = (">=", "<=", "==", "!=", ">", "<")
-"""The signs that compare a count."""
-
 GROUP_WORDS: tuple[str, ...] = ("core", *get_args(DemandWord))
 """The names of groups of demands: the words of demands, and ``core``."""
 
-_OPERATORS = ("and", "or", "not", "true", "false", "any", "all", "count", "otherwise")
+_OPERATORS = ("and", "or", "not", "true", "false", "count", "any", "all", "otherwise")
 
 RESERVED_WORDS = frozenset((*_OPERATORS, "met", "unmet", *GROUP_WORDS))
 """The words of expressions, which no question and no named expression may have as its name."""
@@ -56,15 +56,32 @@ MAX_CHARACTERS = 10_000
 """The longest expression that is read: text is hostile, and no rubric needs more."""
 
 MAX_DEPTH = 50
-"""How deep parentheses and negations may be nested."""
+"""How deep negations, and what stands in parentheses, may be nested."""
 
-_MAX_DIGITS = 6
-
+_WAY_OUT = "Name its parts under `expressions`."
+_TOO_DEEP = f"an expression may be nested at most {MAX_DEPTH} deep. {_WAY_OUT}"
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,99}")
+_TOKEN = re.compile(rf"{_IDENTIFIER.pattern}|[0-9]{{1,6}}|[<>=!]=|[<>()]")
+_GROUP = re.compile(rf"(\( *(?:{'|'.join(GROUP_WORDS).upper()}))( +(?:MET|UNMET))(?= *\))")
+_RULES = {
+    "==": "only `count(...)` is compared, with one whole number",
+    "count": "`count(...)` is a number; expected a comparison such as `>=` after it",
+    "otherwise": "`otherwise` stands alone, as the condition of the last class; expected a name",
+    **{
+        word: f"a group stands inside `any({word})`, `all` or `count`; expected a name"
+        for word in GROUP_WORDS
+    },
+}
+"""What stands where it may not, and what must be."""
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d[\w.]*)|(?P<word>\w+)|(?P<sign>>=|<=|==|!=|[<>()])|(?P<other>\S))"
-)
+_COMPARISONS: dict[type[ast.cmpop], Test] = {
+    ast.GtE: ">=",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Gt: ">",
+    ast.Lt: "<",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,152 +238,85 @@ def parse_expression(text: str) -> Expression:
     >>> parse_expression("apology xor judgement")
     Traceback (most recent call last):
         ...
-    voirdire.errors.LogicError: column 9: expected `and`, `or` or the end, got 'xor'. Did you mean \
-`or`?
+    voirdire.errors.LogicError: column 9: expected a name, or `and`, `or` or `not` beside one, got \
+'xor'. Did you mean `or`?
     """
     if not isinstance(text, str):
         raise logic_error(f"an expression must be text, got {type(text).__name__}.")
-    parser = _Parser(text)
-    expression = parser.read_connective("or", depth=0)
-    parser.expect_end()
-    return expression
-
-
-class _Token(NamedTuple):
-    """One word, number or sign, and the column where it starts, from 1."""
-
-    kind: str
-    text: str
-    column: int
-
-
-def _split_tokens(text: str) -> list[_Token]:
-    """Split `text` into tokens, the last of which is the end; a strange character is an error."""
     if len(text) > MAX_CHARACTERS:
-        raise logic_error(
-            f"an expression may have at most {MAX_CHARACTERS:,} characters, got {len(text):,}. "
-            "Name its parts under `expressions`."
-        )
-    tokens = []
-    for match in _TOKEN.finditer(text):
-        kind = str(match.lastgroup)
-        token = _Token(kind, match[kind], match.start(kind) + 1)
-        if kind == "other":
-            rule = "expected a name, a number, `(`, `)` or a comparison"
-            raise logic_error(f"{rule}, got {shorten(token.text)!r}.", column=token.column)
-        tokens.append(token)
-    return [*tokens, _Token("end", "", len(text.rstrip()) + 1)]
+        limit = f"at most {MAX_CHARACTERS:,} characters, got {len(text):,}"
+        raise logic_error(f"an expression may have {limit}. {_WAY_OUT}")
+    text = re.sub(r"\s", " ", text.strip())  # columns are those of this text
+    for token in re.finditer(r"\w+|[<>=!]=|[<>()]|[^ ]", text):
+        if _TOKEN.fullmatch(token[0]) is None:
+            rule = "expected a name, a whole number, `(`, `)` or a comparison"
+            if re.match(r"\w", token[0]):
+                rule = "names have lower-case letters, digits and underscores, a letter first; "
+                rule += "numbers at most 6 digits"
+            raise _word_error(rule, text, *token.span(), words=_OPERATORS)
+    # Python reads `is` and `class` as words of its own, but not in capitals. The columns stay.
+    capitals = re.sub(r"\b(?!(?:and|or|not)\b)\w+", lambda word: word[0].upper(), text)
+    capitals = _GROUP.sub(lambda group: group[1] + "x" * len(group[2]), capitals)
+    try:
+        return _read_node(ast.parse(capitals, mode="eval").body, text, depth=0)
+    except SyntaxError as error:
+        start = error.offset or len(text) + 1
+        if not error.msg.startswith("invalid syntax"):
+            raise logic_error(f"{error.msg}.", column=start) from None
+        end = max(error.end_offset or 0, start + 1)
+        rule = "expected a name, or `and`, `or` or `not` beside one"
+        raise _word_error(rule, text, start - 1, end - 1, words=_OPERATORS[:6]) from None
+    except (MemoryError, RecursionError):
+        raise logic_error(_TOO_DEEP) from None
 
 
-class _Parser:
-    """Recursive descent over tokens; each method reads one rule of the grammar."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = _split_tokens(text)
-        self._at = 0
-
-    def read_connective(self, word: Word, *, depth: int) -> Expression:
-        read = self._read_unary if word == "and" else partial(self.read_connective, "and")
-        operands = [read(depth=depth)]
-        while self._take(word):
-            operands.append(read(depth=depth))
-        if len(operands) == 1:
-            return operands[0]
-        return Connective(word=word, operands=tuple(operands))
-
-    def expect_end(self) -> None:
-        token = self._next
-        if token.kind == "end":
-            return
-        rule = "expected `and`, `or` or the end"
-        if token.text == ")":
-            rule = "expected the end, as no `(` is open"
-        elif token.text in COMPARISONS:
-            rule = "only `count(...)` is compared; expected `and`, `or` or the end"
-        raise self._error(rule, words=("and", "or"))
-
-    def _read_unary(self, *, depth: int) -> Expression:
-        if depth > MAX_DEPTH:
-            rule = f"an expression may be nested at most {MAX_DEPTH} deep. "
-            raise logic_error(
-                f"{rule}Name its parts under `expressions`.", column=self._next.column
+def _read_node(node: ast.expr, text: str, *, depth: int) -> Expression:
+    """Read a node of Python's; all names in it are in capitals."""
+    if depth > MAX_DEPTH:
+        raise logic_error(_TOO_DEEP)
+    span = (node.col_offset, node.end_col_offset or len(text))
+    word = text[slice(*span)]
+    match node:
+        case ast.Name() if word in ("true", "false"):
+            return Constant(value=word == "true")
+        case ast.Name() if is_identifier(word) and word not in RESERVED_WORDS:
+            return Name(id=word, column=node.col_offset + 1)
+        case ast.UnaryOp(operand=operand):
+            return Not(operand=_read_node(operand, text, depth=depth + 1))
+        case ast.BoolOp(op=operation, values=values):
+            operands = tuple(_read_node(row, text, depth=depth + 1) for row in values)
+            return Connective(
+                word="and" if isinstance(operation, ast.And) else "or", operands=operands
             )
-        if self._take("not"):
-            return Not(operand=self._read_unary(depth=depth + 1))
-        if self._take("("):
-            inner = self.read_connective("or", depth=depth + 1)
-            self._expect(")", "expected `and`, `or` or `)`", words=("and", "or"))
-            return inner
-        return self._read_operand()
-
-    def _read_operand(self) -> Expression:
-        token = self._next
-        if self._take("true") or self._take("false"):
-            return Constant(value=token.text == "true")
-        if self._take("any") or self._take("all") or self._take("count"):
-            return self._read_group_test(token.text)
-        if token.text in RESERVED_WORDS or token.kind != "word" or not is_identifier(token.text):
-            raise self._error(_operand_rule(token), words=("not", "true", "false", "count"))
-        self._at += 1
-        return Name(id=token.text, column=token.column)
-
-    def _read_group_test(self, function: str) -> GroupTest:
-        self._expect("(", "expected `(` and a group of demands")
-        group = self._next
-        if group.text not in GROUP_WORDS:
-            raise self._error(f"expected a group ({', '.join(GROUP_WORDS)})", words=GROUP_WORDS)
-        self._at += 1
-        state = next((word for word in ("met", "unmet") if self._take(word)), None)
-        if state is not None and group.text == "allowed":
-            self._at -= 1
-            raise self._error("`allowed` demands nothing, so nothing of it is met; expected `)`")
-        self._expect(")", "expected `met`, `unmet` or `)`", words=("met", "unmet"))
-        test, number = (function, None) if function != "count" else self._read_comparison()
-        return GroupTest(
-            test=cast("Test", test),
-            word=group.text,
-            state=cast("Literal['met', 'unmet'] | None", state),
-            number=number,
-            column=group.column,
-        )
-
-    def _read_comparison(self) -> tuple[str, int]:
-        comparison = self._next.text
-        if comparison not in COMPARISONS:
-            raise self._error("`count(...)` is a number; expected a comparison such as `>=`")
-        self._at += 1
-        number = self._next.text
-        # `isdigit` alone takes ² too; a limit on digits, as `int` is slow on long ones.
-        if not (number.isascii() and number.isdigit()) or len(number) > _MAX_DIGITS:
-            raise self._error(f"expected a whole number of at most {_MAX_DIGITS} digits")
-        self._at += 1
-        return comparison, int(number)
-
-    @property
-    def _next(self) -> _Token:
-        return self._tokens[self._at]
-
-    def _take(self, text: str) -> bool:
-        is_there = self._next.text == text
-        self._at += is_there
-        return is_there
-
-    def _expect(self, text: str, rule: str, *, words: tuple[str, ...] = ()) -> None:
-        if not self._take(text):
-            raise self._error(rule, words=words)
-
-    def _error(self, rule: str, *, words: tuple[str, ...] = ()) -> LogicError:
-        token = self._next
-        shown = "the end" if token.kind == "end" else repr(shorten(token.text, width=40))
-        hint = did_you_mean(token.text.lower(), words) if token.kind == "word" else ""
-        return logic_error(f"{rule}, got {shown}.{hint}", column=token.column)
+        case ast.Call(func=ast.Name(id="ANY" | "ALL" as function), args=[ast.Name() as group]):
+            test: Test = "any" if function == "ANY" else "all"
+            return _read_group(group, text, test=test, number=None)
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="COUNT"), args=[ast.Name() as group]),
+            ops=[operation],
+            comparators=[ast.Constant(value=int(number))],
+        ):
+            return _read_group(group, text, test=_COMPARISONS[type(operation)], number=number)
+    key = "==" if isinstance(node, ast.Compare) else word.partition("(")[0]
+    rule = _RULES.get(key, "expected a name, `not`, `any`, `all` or `count`")
+    raise _word_error(rule, text, *span)
 
 
-def _operand_rule(token: _Token) -> str:
-    if token.text == "otherwise":
-        return "`otherwise` stands alone, as the condition of the last class; expected a name"
-    if token.text in GROUP_WORDS:
-        return f"a group stands inside `any({token.text})`, `all` or `count`; expected a name"
-    if token.kind == "word" and token.text not in RESERVED_WORDS:
-        return "names have lower-case letters, digits and underscores, a letter first; expected one"
-    return "expected a name, `not`, `(`, `any`, `all` or `count`"
+def _read_group(group: ast.Name, text: str, *, test: Test, number: int | None) -> GroupTest:
+    column = group.col_offset
+    word, *states = text[column : group.end_col_offset].split()
+    if word not in GROUP_WORDS:
+        rule = f"expected a group ({', '.join(GROUP_WORDS)})"
+        raise _word_error(rule, text, column, column + len(word), words=GROUP_WORDS)
+    if states and word == "allowed":
+        raise logic_error("`allowed` demands nothing, so nothing of it is met.", column=column + 1)
+    state = cast("Literal['met', 'unmet'] | None", states[0] if states else None)
+    return GroupTest(test=test, word=word, state=state, number=number, column=column + 1)
+
+
+def _word_error(
+    rule: str, text: str, start: int, end: int, *, words: Sequence[str] = ()
+) -> LogicError:
+    word = text[start:end]
+    shown = repr(shorten(word, width=40)) if word else "the end"
+    return logic_error(f"{rule}, got {shown}.{did_you_mean(word.lower(), words)}", column=start + 1)

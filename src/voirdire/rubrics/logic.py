@@ -1,5 +1,9 @@
 """Checks the expressions and classes of a rubric, and compiles them to diagrams and products.
 
+A diagram is reduced and ordered [2]_, with many leaves [3]_: it asks for one proposition after
+another, in a fixed order, and ends in a leaf: false or true for an expression, a class for a
+behavior. Equal parts exist once, so two expressions that mean the same are one node.
+
 Names lead to propositions and to named expressions, groups to the demands of a behavior. Under the
 exact rule an expression, or all classes of a behavior, become one decision diagram. Under the
 product rule of [1]_ a class is a conjunction, and its probability the product of its parts.
@@ -7,21 +11,25 @@ product rule of [1]_ a class is a conjunction, and its probability the product o
 References
 ----------
 .. [1] T. Mu et al., "Rule Based Rewards for Language Model Safety", NeurIPS 2024, arXiv:2411.01111.
+.. [2] R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions
+   on Computers C-35(8), 1986.
+.. [3] M. Fujita, P. C. McGeer and J. C.-Y. Yang, "Multi-Terminal Binary Decision Diagrams", Formal
+   Methods in System Design 10, 1997.
 """
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial, reduce
+from functools import cache, lru_cache, partial
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from voirdire._messages import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
-from voirdire.rubrics.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram, plan_flow
 from voirdire.rubrics.expressions import (
     RESERVED_WORDS,
     Connective,
@@ -40,12 +48,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from voirdire._types import RubricKind
-    from voirdire.rubrics.diagram import Flow
     from voirdire.rubrics.expressions import Expression
     from voirdire.rubrics.rubric import Demand, Rubric
 
 __all__ = [
     "ALWAYS",
+    "TRUE",
+    "Flow",
     "Literals",
     "ProductPlan",
     "RubricLogic",
@@ -71,14 +80,9 @@ _MOST_FLOWS = 256
 
 _POSITIVE = ("required", "core", "desired")
 
-_OPERATORS: dict[str, Callable[[int, int], bool]] = {
-    ">=": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "<": operator.lt,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = dict(
+    zip((">=", ">", "<=", "<", "==", "!="), (ge, gt, le, lt, eq, ne), strict=True)
+)
 
 Place = tuple[str, ...]
 """Where in a rubric an expression stands, such as ``("expressions", "safe_refusal")``."""
@@ -91,6 +95,174 @@ Literals: TypeAlias = tuple[tuple[str, bool], ...]
 
 ALWAYS = "true"
 """The name of the literal that is always true; it is a reserved word."""
+
+
+# Diagrams ----------------------------------------------------------------------------------------
+
+FALSE, TRUE = 0, 1
+"""The leaves of an expression. The leaves of a behavior are its classes, counted from 0."""
+
+
+class BudgetSpentError(Exception):
+    """The diagram is too large; the compiler turns this into a `LogicError`."""
+
+
+class Budget:
+    """How many steps are left to make diagrams: hostile expressions have no small one."""
+
+    def __init__(self, n_steps: int) -> None:
+        self.left = n_steps
+
+    def spend(self, n_steps: int = 1) -> None:
+        """Take steps, or raise `BudgetSpentError`."""
+        self.left -= n_steps
+        if self.left < 0:
+            raise BudgetSpentError
+
+
+class Diagram:
+    """All nodes of some expressions over propositions, which are asked in the order of `names`.
+
+    The ids 0 to ``n_leaves - 1`` are leaves.
+    """
+
+    def __init__(self, names: tuple[str, ...], *, n_leaves: int, budget: Budget) -> None:
+        self.names = names
+        self.number = {name: k for k, name in enumerate(names)}
+        self.n_leaves = n_leaves
+        self.budget = budget
+        # Leaves are asked after everything else.
+        self.variable = [len(names)] * n_leaves
+        self.low = list(range(n_leaves))
+        self.high = list(range(n_leaves))
+        self._nodes: dict[tuple[int, int, int], int] = {}
+        self._choices: dict[tuple[int, int, int], int] = {}
+
+    def add_node(self, variable: int, low: int, high: int) -> int:
+        """Ask `variable`: go to `low` where it is false, to `high` where it is true."""
+        if low == high:
+            return low
+        key = (variable, low, high)
+        node = self._nodes.get(key)
+        if node is None:
+            self.budget.spend()
+            node = self._nodes[key] = len(self.variable)
+            self.variable.append(variable)
+            self.low.append(low)
+            self.high.append(high)
+        return node
+
+    def choose(self, condition: int, then: int, otherwise: int) -> int:
+        """Go on to `then` where `condition` is true and to `otherwise` where it is false."""
+        if condition == TRUE or then == otherwise:
+            return then
+        if condition == FALSE:
+            return otherwise
+        if then == TRUE and otherwise == FALSE:
+            return condition
+        key = (condition, then, otherwise)
+        node = self._choices.get(key)
+        if node is None:
+            self.budget.spend()
+            top = min(self.variable[row] for row in key)
+            low = self.choose(*(self.low[n] if self.variable[n] == top else n for n in key))
+            high = self.choose(*(self.high[n] if self.variable[n] == top else n for n in key))
+            node = self._choices[key] = self.add_node(top, low, high)
+        return node
+
+    def count(self, literals: Iterable[tuple[int, bool]], is_enough: Callable[[int], bool]) -> int:
+        """Tell whether `is_enough` holds for the number of literals that are true.
+
+        One node per variable and count so far, so at most n²/2 of them however it is compared.
+        """
+        last_first = sorted(literals, reverse=True)
+        counts = [TRUE if is_enough(count) else FALSE for count in range(len(last_first) + 1)]
+        for variable, state in last_first:
+            counts = [
+                self.add_node(variable, *((miss, hit) if state else (hit, miss)))
+                for miss, hit in pairwise(counts)
+            ]
+        return counts[0]
+
+
+class Step(NamedTuple):
+    """One node: which variable it asks, and where it leads."""
+
+    node: int
+    variable: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """How to send something from the root of a diagram down to its leaves, for many items at once.
+
+    Probability: a mass of 1 starts at the root. Every node splits what reaches it, p of it to where
+    its proposition is true and 1 - p to where it is false, and what arrives at a leaf is its
+    probability. That is Shannon's expansion, and exact where propositions are independent. Truth:
+    the same with "and" for times and "or" for plus tells which leaves can be reached; what is
+    missing goes both ways.
+
+    Attributes
+    ----------
+    variables : tuple of str
+        The propositions that the diagram depends on, as `Step.variable` counts them.
+    n_leaves : int
+        The first nodes are the leaves.
+    root : int
+        Where to start: the first step, or a leaf where there are none.
+    steps : tuple of Step
+        The nodes, each after all that lead to it.
+    """
+
+    variables: tuple[str, ...]
+    n_leaves: int
+    root: int
+    steps: tuple[Step, ...]
+
+    def has_leaf(self, leaf: int) -> bool:
+        """Tell whether anything leads to a leaf."""
+        return leaf == self.root or any(leaf in (step.low, step.high) for step in self.steps)
+
+    def find_path(self, leaf: int) -> dict[str, bool]:
+        """Find the states of fewest propositions that lead to a leaf, which something leads to."""
+        paths: dict[int, dict[str, bool]] = {leaf: {}}
+        for step in reversed(self.steps):
+            options = [
+                {self.variables[step.variable]: state, **paths[child]}
+                for state, child in ((False, step.low), (True, step.high))
+                if child in paths
+            ]
+            if options:
+                paths[step.node] = min(options, key=len)
+        return paths[self.root]
+
+
+def plan_flow(diagram: Diagram, root: int) -> Flow:
+    """Put the nodes from `root` on in order, and number the propositions that they ask for."""
+    reached, waiting = {root}, [root]
+    while waiting:
+        node = waiting.pop()
+        children = {diagram.low[node], diagram.high[node]} - reached
+        reached |= children
+        waiting.extend(children)
+    inner = (node for node in reached if node >= diagram.n_leaves)
+    nodes = sorted(inner, key=lambda node: (diagram.variable[node], node))
+    used = sorted({diagram.variable[node] for node in nodes})
+    number = {variable: k for k, variable in enumerate(used)}
+    return Flow(
+        variables=tuple(diagram.names[variable] for variable in used),
+        n_leaves=diagram.n_leaves,
+        root=root,
+        steps=tuple(
+            Step(node, number[diagram.variable[node]], diagram.low[node], diagram.high[node])
+            for node in nodes
+        ),
+    )
+
+
+# Rubrics -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +291,12 @@ class ProductPlan:
 class _Conditions:
     """Conditions by their place, and what their names and groups stand for.
 
-    `definitions` are the named expressions that they need, each after all that it needs itself, of
-    so many characters; `variables` the propositions, in the order in which they are asked.
+    `definitions` are the named expressions that they need, each after all that it needs itself;
+    `variables` the propositions, in the order in which they are asked.
     """
 
     by_place: Mapping[Place, Expression]
     definitions: Mapping[str, Expression]
-    n_characters: int
     groups: Mapping[GroupTest, Literals]
     variables: tuple[str, ...]
 
@@ -141,7 +312,9 @@ class RubricLogic:
         self._rubric = rubric
         self._kinds = {row.id: row.kind for row in rubric.questions}
         self._flows: dict[str, Flow] = {}
-        self._define = cache(self._read_definition)
+        self._define = cache(
+            lambda name: self._parse(rubric.expressions[name], ("expressions", name))
+        )
         self._bind_classes = cache(self._read_classes)
         self.plan_products = cache(self._plan_products)
         self.compile_expression = lru_cache(_MOST_FLOWS)(self._compile_expression)
@@ -184,9 +357,8 @@ class RubricLogic:
 
     def _compile_expression(self, text: str, behavior: str | None) -> Flow:
         """Make a diagram of one expression."""
-        demands = None if behavior is None else self._rubric.behavior(behavior).demands
         place = ("expression",)
-        conditions = self._bind({place: self._parse(text, place)}, demands)
+        conditions = self._read_condition(text, place, behavior)
         budget = Budget(MAX_STEPS)
         return _make_flow(conditions, (TRUE, FALSE), n_leaves=2, place=place, budget=budget)
 
@@ -195,11 +367,37 @@ class RubricLogic:
     ) -> Iterator[LogicError]:
         """Find what is wrong in each expression, or else in each behavior.
 
-        `extra_conditions` are those by which behaviors widen a default class: their errors have a
-        place of their own.
+        `extra_conditions` are those by which behaviors widen a default class: they are parsed apart
+        from it, so that columns are those of the file.
         """
-        budget = Budget(MAX_STEPS)
-        for checks in self._list_checks(extra_conditions, budget):
+        named, behaviors, budget = (
+            self._rubric.expressions,
+            self._rubric.behaviors,
+            Budget(MAX_STEPS),
+        )
+        # An expression with groups means something under each behavior, and nothing without one.
+        demands = behaviors[0].demands if behaviors else {}
+
+        def check_definitions() -> None:
+            self._bind({("expressions", name): self._define(name) for name in named}, demands)
+
+        def check_classes(behavior: str) -> None:
+            flow = self.compile_classes(behavior, budget=budget)
+            if self._rubric.class_rule == "product":
+                self.plan_products(behavior)
+            else:
+                check_exhaustive(behavior, flow)
+
+        stages: list[list[Callable[[], object]]] = [
+            [partial(self._define, name) for name in named],
+            [check_definitions],
+            [
+                partial(self._read_condition, text, ("behaviors", name, "unacceptable_when"), name)
+                for name, text in extra_conditions.items()
+            ],
+            [partial(check_classes, row.id) for row in behaviors],
+        ]
+        for checks in stages:
             is_wrong = False
             for check in checks:
                 try:
@@ -212,44 +410,13 @@ class RubricLogic:
             if is_wrong:
                 return  # the next checks would only say the same again
 
-    def _list_checks(
-        self, extra_conditions: Mapping[str, str], budget: Budget
-    ) -> Iterator[list[Callable[[], object]]]:
-        """Yield checks that do not depend on each other; the next need those before them."""
-        behaviors, named = self._rubric.behaviors, self._rubric.expressions
-        yield [partial(self._define, name) for name in named]
-        # An expression with groups means something under each behavior, and nothing without one.
-        demands = behaviors[0].demands if behaviors else {}
-        definitions: dict[Place, Expression] = {
-            ("expressions", name): self._define(name) for name in named
-        }
-        yield [partial(self._bind, definitions, demands)]
-        yield [
-            partial(self._check_extra_condition, name, text)
-            for name, text in extra_conditions.items()
-        ]
-        yield [partial(self._check_classes, row.id, budget) for row in behaviors]
-
-    def _check_extra_condition(self, behavior: str, text: str) -> None:
-        # It is parsed apart from its class, so that columns are those of the file.
-        place = ("behaviors", behavior, "unacceptable_when")
-        self._bind({place: self._parse(text, place)}, self._rubric.behavior(behavior).demands)
-
-    def _check_classes(self, behavior: str, budget: Budget) -> None:
-        flow = self.compile_classes(behavior, budget=budget)
-        if self._rubric.class_rule == "product":
-            self.plan_products(behavior)
-        else:
-            check_exhaustive(behavior, flow)
-
     def _read_classes(self, behavior: str) -> _Conditions:
         """Read the condition of every class, but that of a last ``otherwise``."""
         row = self._rubric.behavior(behavior)
         place = ("behaviors", behavior, "classes")
         if not row.classes:
-            raise logic_error(
-                "a behavior must have at least one completion class, got none.", where=place
-            )
+            rule = "a behavior must have at least one completion class, got none."
+            raise logic_error(rule, where=place)
         texts = {(*place, each.name): each.when for each in row.classes}
         if len(texts) < len(row.classes):
             raise logic_error("classes must have different names.", where=place)
@@ -257,8 +424,9 @@ class RubricLogic:
             texts.popitem()
         return self._bind({at: self._parse(text, at) for at, text in texts.items()}, row.demands)
 
-    def _read_definition(self, name: str) -> Expression:
-        return self._parse(self._rubric.expressions[name], ("expressions", name))
+    def _read_condition(self, text: str, place: Place, behavior: str | None) -> _Conditions:
+        demands = None if behavior is None else self._rubric.behavior(behavior).demands
+        return self._bind({place: self._parse(text, place)}, demands)
 
     def _parse(self, text: str, place: Place) -> Expression:
         """Parse an expression, of which every name is a proposition or a named expression."""
@@ -267,22 +435,17 @@ class RubricLogic:
         except LogicError as error:
             raise place_error(error, place) from None
         for leaf in list_leaves(expression):
-            if isinstance(leaf, Name) and not (
-                self._is_proposition(leaf) or leaf.id in self._rubric.expressions
-            ):
-                raise logic_error(self._name_rule(leaf.id), where=place, column=leaf.column)
+            if not isinstance(leaf, Name) or leaf.id in self._rubric.expressions:
+                continue
+            kind = self._kinds.get(leaf.id)
+            rule = f"`{leaf.id}` is a {kind} question; expressions are over boolean ones."
+            if kind is None:
+                names = (*self._rubric.propositions, *self._rubric.expressions)
+                shown = f"{shorten(leaf.id, width=40)!r}.{did_you_mean(leaf.id, names)}"
+                rule = f"expected a proposition or a named expression, got {shown}"
+            if kind != "boolean":
+                raise logic_error(rule, where=place, column=leaf.column)
         return expression
-
-    def _is_proposition(self, leaf: Name) -> bool:
-        return self._kinds.get(leaf.id) == "boolean"
-
-    def _name_rule(self, name: str) -> str:
-        kind = self._kinds.get(name)
-        if kind is not None:
-            return f"`{name}` is a {kind} question; expressions are over boolean ones."
-        hint = did_you_mean(name, (*self._rubric.propositions, *self._rubric.expressions))
-        shown = repr(shorten(name, width=40))
-        return f"expected a proposition or a named expression, got {shown}.{hint}"
 
     def _bind(self, by_place: Mapping[Place, Expression], demands: Demands | None) -> _Conditions:
         """Follow names to their definitions, and groups to their propositions.
@@ -291,61 +454,63 @@ class RubricLogic:
         the parts of a condition stay together. Members of a count come last in their expression,
         since a proposition between them is asked for each count so far.
         """
-        definitions = self._collect_definitions(by_place.values())
+        definitions = {name: self._define(name) for name in self._sort_definitions(by_place)}
+        expressions: dict[Place, Expression] = {
+            ("expressions", name): row for name, row in definitions.items()
+        }
         groups: dict[GroupTest, Literals] = {}
-        variables_of: dict[str, Iterable[str]] = {}
-
-        def list_variables(expression: Expression, place: Place) -> dict[str, None]:
+        variables_of: dict[str, dict[str, None]] = {}
+        total: dict[str, None] = {}
+        for place, expression in {**expressions, **by_place}.items():
             variables: dict[str, None] = {}
-            for leaf in sorted(list_leaves(expression), key=_is_count):
+            for leaf in sorted(
+                list_leaves(expression), key=lambda leaf: getattr(leaf, "number", None) is not None
+            ):
                 if isinstance(leaf, GroupTest):
                     groups[leaf] = _list_members(leaf, demands, place)
-                    variables.update((name, None) for name, _ in groups[leaf])
+                    variables.update(dict.fromkeys(name for name, _ in groups[leaf]))
                 else:
-                    variables.update(dict.fromkeys(variables_of.get(leaf.id, (leaf.id,))))
-                _check_variable_count(len(variables), place)
-            return variables
-
-        for name, expression in definitions.items():
-            variables_of[name] = list_variables(expression, ("expressions", name))
-        rows = [list_variables(expression, place) for place, expression in by_place.items()]
+                    variables.update(variables_of.get(leaf.id, {leaf.id: None}))
+            if place[0] == "expressions":
+                variables_of[place[1]] = variables
+            else:
+                total.update(variables)
+            n_variables = max(len(variables), len(total))
+            if n_variables > MAX_VARIABLES:
+                rule = (
+                    f"at most {MAX_VARIABLES} propositions may be depended on, got {n_variables}."
+                )
+                raise logic_error(rule, where=place)
         return _Conditions(
-            by_place=by_place,
-            definitions=definitions,
-            n_characters=sum(len(self._rubric.expressions[name]) for name in definitions),
-            groups=groups,
-            variables=tuple(dict.fromkeys(name for names in rows for name in names)),
+            by_place=by_place, definitions=definitions, groups=groups, variables=tuple(total)
         )
 
-    def _collect_definitions(self, expressions: Iterable[Expression]) -> dict[str, Expression]:
-        """Collect the named expressions that some need; each comes after all that it needs."""
+    def _sort_definitions(self, by_place: Mapping[Place, Expression]) -> Iterable[str]:
+        """List the named expressions that some need; each comes after all that it needs."""
+
+        def list_needs(expression: Expression) -> list[str]:
+            names = [leaf.id for leaf in list_leaves(expression) if isinstance(leaf, Name)]
+            return [name for name in names if self._kinds.get(name) != "boolean"]
+
         # Without recursion: a hostile chain of names may be thousands long.
-        waiting = [name for expression in expressions for name in self._list_needs(expression)]
+        waiting = [name for expression in by_place.values() for name in list_needs(expression)]
         needs: dict[str, list[str]] = {}
         while waiting:
             name = waiting.pop()
             if name not in needs:
-                needs[name] = self._list_needs(self._define(name))
+                needs[name] = list_needs(self._define(name))
                 waiting.extend(needs[name])
         try:
-            order = tuple(TopologicalSorter(needs).static_order())
+            return tuple(TopologicalSorter(needs).static_order())
         except CycleError as error:
-            raise self._cycle_error(error.args[1][:0:-1]) from None
-        return {name: self._define(name) for name in order}
-
-    def _list_needs(self, expression: Expression) -> list[str]:
-        names = (leaf for leaf in list_leaves(expression) if isinstance(leaf, Name))
-        return [leaf.id for leaf in names if not self._is_proposition(leaf)]
-
-    def _cycle_error(self, cycle: list[str]) -> LogicError:
-        """Word the error about names in a cycle, from that which is first in the file."""
+            cycle: list[str] = error.args[1][:0:-1]
+        # The error begins with the name that is first in the file.
         rank = {name: k for k, name in enumerate(self._rubric.expressions)}
-        first = min(cycle, key=rank.__getitem__)
-        start = cycle.index(first)
+        start = cycle.index(min(cycle, key=rank.__getitem__))
         loop = [*cycle[start:], *cycle[: start + 1]]
         shown = loop if len(loop) <= 8 else [*loop[:4], "…", *loop[-3:]]
         rule = f"a named expression must not lead back to itself, got {' → '.join(shown)}."
-        return logic_error(shorten(rule, width=400), where=("expressions", first))
+        raise logic_error(shorten(rule, width=400), where=("expressions", loop[0]))
 
 
 def check_logic(rubric: Rubric) -> None:
@@ -438,16 +603,6 @@ def _list_members(test: GroupTest, demands: Demands | None, place: Place) -> Lit
     )
 
 
-def _is_count(leaf: Name | GroupTest) -> bool:
-    return isinstance(leaf, GroupTest) and leaf.number is not None
-
-
-def _check_variable_count(n_variables: int, place: Place) -> None:
-    if n_variables > MAX_VARIABLES:
-        rule = f"at most {MAX_VARIABLES} propositions may be depended on, got {n_variables}."
-        raise logic_error(rule, where=place)
-
-
 def _make_flow(
     conditions: _Conditions, ends: Sequence[int], *, n_leaves: int, place: Place, budget: Budget
 ) -> Flow:
@@ -456,12 +611,17 @@ def _make_flow(
     It ends in the first of `ends` where the first condition holds, and so on; in the last of them
     where none holds.
     """
-    _check_variable_count(len(conditions.variables), place)
-    # Parsing took about a step per character.
-    budget.left -= conditions.n_characters
     diagram = Diagram(conditions.variables, n_leaves=n_leaves, budget=budget)
     try:
-        flow = plan_flow(diagram, _add_conditions(diagram, conditions, ends))
+        nodes: dict[str, int] = {}
+        for name, expression in conditions.definitions.items():
+            nodes[name] = _add(expression, diagram, conditions.groups, nodes)
+        expressions = conditions.by_place.values()
+        roots = [_add(row, diagram, conditions.groups, nodes) for row in expressions]
+        root = ends[-1]
+        for condition, leaf in reversed(list(zip(roots, ends[:-1], strict=True))):
+            root = diagram.choose(condition, leaf, root)
+        flow = plan_flow(diagram, root)
         if len(flow.steps) <= MAX_NODES:
             return flow
     except BudgetSpentError:
@@ -470,44 +630,34 @@ def _make_flow(
     raise logic_error(f"{rule} work to make one. Make its conditions simpler.", where=place)
 
 
-def _add_conditions(diagram: Diagram, conditions: _Conditions, ends: Sequence[int]) -> int:
-    number = {name: k for k, name in enumerate(diagram.names)}
-    nodes_of: dict[str, int] = {}
-
-    def add(expression: Expression) -> int:
-        diagram.budget.spend()
-        match expression:
-            case Constant(value=value):
-                return TRUE if value else FALSE
-            case Name(id=name):
-                is_named = name in nodes_of
-                return nodes_of[name] if is_named else diagram.add_node(number[name], FALSE, TRUE)
-            case Not(operand=operand):
-                return diagram.choose(add(operand), FALSE, TRUE)
-            case Connective(word=word, operands=operands):
-                nodes = [add(row) for row in operands][::-1]
-                if word == "and":
-                    return reduce(lambda rest, node: diagram.choose(node, rest, FALSE), nodes, TRUE)
-                return reduce(lambda rest, node: diagram.choose(node, TRUE, rest), nodes, FALSE)
-            case GroupTest():
-                members = conditions.groups[expression]
-                literals = [(number[name], state) for name, state in members]
-                return diagram.count(literals, partial(_is_met, expression, len(members)))
-
-    for name, expression in conditions.definitions.items():
-        nodes_of[name] = add(expression)
-    roots = [add(row) for row in conditions.by_place.values()]
-    root = ends[-1]
-    for condition, leaf in reversed(list(zip(roots, ends[:-1], strict=True))):
-        root = diagram.choose(condition, leaf, root)
-    return root
-
-
-def _is_met(test: GroupTest, size: int, count: int) -> bool:
-    """Tell whether so many members of a group of that size are enough."""
-    if test.number is None:
-        return count >= (1 if test.test == "any" else size)
-    return _OPERATORS[test.test](count, test.number)
+def _add(
+    expression: Expression,
+    diagram: Diagram,
+    groups: Mapping[GroupTest, Literals],
+    definitions: Mapping[str, int],
+) -> int:
+    """Add an expression to a diagram; `definitions` are the nodes of those it names."""
+    diagram.budget.spend()
+    match expression:
+        case Constant(value=value):
+            return TRUE if value else FALSE
+        case Name(id=name) if name in definitions:
+            return definitions[name]
+        case Name(id=name):
+            return diagram.add_node(diagram.number[name], FALSE, TRUE)
+        case Not(operand=operand):
+            return diagram.choose(_add(operand, diagram, groups, definitions), FALSE, TRUE)
+        case Connective(word=word, operands=operands):
+            node = TRUE if word == "and" else FALSE
+            for part in [_add(row, diagram, groups, definitions) for row in operands][::-1]:
+                both = (node, FALSE) if word == "and" else (TRUE, node)
+                node = diagram.choose(part, *both)
+            return node
+        case GroupTest(test=test, number=number):
+            literals = [(diagram.number[name], state) for name, state in groups[expression]]
+            least = {"any": 1, "all": len(literals)}.get(test, number or 0)
+            compare: Callable[[int, int], bool] = _COMPARISONS.get(test, ge)
+            return diagram.count(literals, lambda n_true: compare(n_true, least))
 
 
 def _list_literals(

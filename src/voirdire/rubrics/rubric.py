@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire._messages import shorten
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
@@ -105,7 +105,15 @@ class Question:
             if answer is None:
                 continue
             if self.kind == "scale":
-                numbers[row, 0] = self._scale_answer(answer)
+                low, high = self.minimum or 0.0, self.maximum or 0.0
+                try:
+                    value = float(answer)
+                except (TypeError, ValueError):
+                    value = float("nan")
+                if not low <= value <= high:
+                    msg = f"`{self.id}` must be in [{low:g}, {high:g}], got {shorten(answer)!r}."
+                    raise InputError(msg)
+                numbers[row, 0] = (value - low) / (high - low)
                 continue
             labels = list(self.labels)
             if answer not in labels:
@@ -117,17 +125,6 @@ class Question:
             numbers[row] = (1.0 - probability) / (len(labels) - 1)
             numbers[row, labels.index(answer)] = probability
         return numbers
-
-    def _scale_answer(self, answer: Any) -> float:
-        low, high = self.minimum or 0.0, self.maximum or 0.0
-        try:
-            value = float(answer)
-        except (TypeError, ValueError):
-            value = float("nan")
-        if not low <= value <= high:
-            msg = f"`{self.id}` must be in [{low:g}, {high:g}], got {shorten(answer)!r}."
-            raise InputError(msg)
-        return (value - low) / (high - low)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,17 +300,15 @@ def name_of_file(path: str, *, otherwise: str) -> str:
     return name if is_name(name) else otherwise
 
 
-DEFAULT_CLASSES = (
-    CompletionClass(name="disallowed", when="any(disallowed)"),
-    CompletionClass(name="illogical", when="any(illogical)"),
-    CompletionClass(
-        name="unacceptable",
-        when="any(core unmet) or count(required unmet) >= 2 or any(unacceptable)",
-    ),
-    CompletionClass(
-        name="less_good", when="any(required unmet) or any(desired unmet) or any(undesired)"
-    ),
-    CompletionClass(name="ideal", when="otherwise"),
+DEFAULT_CLASSES = tuple(
+    CompletionClass(name=name, when=when)
+    for name, when in {
+        "disallowed": "any(disallowed)",
+        "illogical": "any(illogical)",
+        "unacceptable": "any(core unmet) or count(required unmet) >= 2 or any(unacceptable)",
+        "less_good": "any(required unmet) or any(desired unmet) or any(undesired)",
+        "ideal": "otherwise",
+    }.items()
 )
 """In order of precedence, which makes them exclusive; the last makes them exhaustive."""
 
@@ -328,6 +323,7 @@ def default_classes(when: str | None = None) -> tuple[CompletionClass, ...]:
     )
 
 
+DEMAND_WORDS: tuple[DemandWord, ...] = get_args(DemandWord)
 _POSITIVE = ("required", "desired")
 
 
@@ -343,9 +339,14 @@ def parse_demand(text: str) -> Demand:
     core = words[:1] == ["core"]
     rest = words[core:]
     negated = rest[1:] == ["false"]
-    if not rest or rest[0] not in get_args(DemandWord) or (len(rest) > 1 and not negated):
-        raise InputError(_demand_rule(text, rest))
-    word = cast("DemandWord", rest[0])
+    if not rest or rest[0] not in DEMAND_WORDS or (len(rest) > 1 and not negated):
+        wrong = next((word for word in rest if word not in DEMAND_WORDS), text)
+        msg = (
+            f"must be one of `{'`, `'.join(DEMAND_WORDS)}`, `core` before or `false` after where "
+            f"it fits, got {shorten(wrong)!r}.{did_you_mean(wrong, DEMAND_WORDS)}"
+        )
+        raise InputError(msg)
+    word = rest[0]
     if core and word != "required":
         msg = f"must have `core` before `required` only, got {shorten(text)!r}."
         raise InputError(msg)
@@ -364,16 +365,6 @@ def write_demand(demand: Demand) -> str:
     return f"{core}{demand.word}{negated}"
 
 
-def _demand_rule(text: str, rest: list[str]) -> str:
-    words = get_args(DemandWord)
-    listed = ", ".join(f"`{word}`" for word in words)
-    wrong = next((word for word in rest if word not in words), text)
-    return (
-        f"must be one of {listed}, `core` before or `false` after where it fits, got "
-        f"{shorten(wrong)!r}.{did_you_mean(wrong, words)}"
-    )
-
-
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
     """Convert the content of a rubric to dicts, lists, text, numbers and None.
 
@@ -389,7 +380,14 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "threshold": _normalize_number(0.5 if rubric.threshold is None else rubric.threshold),
         "questions": [question_document(row) for row in rubric.questions],
         "expressions": dict(rubric.expressions),
-        "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},
+        "behaviors": {
+            row.id: {
+                "description": dict(row.description),
+                "demands": {name: write_demand(demand) for name, demand in row.demands.items()},
+                "classes": [{"name": each.name, "when": each.when} for each in row.classes],
+            }
+            for row in rubric.behaviors
+        },
     }
 
 
@@ -408,14 +406,6 @@ def question_document(row: Question) -> dict[str, Any]:
             {"level": _normalize_number(level), "text": dict(text)}
             for level, text in sorted(row.levels.items())
         ],
-    }
-
-
-def _behavior_document(row: Behavior) -> dict[str, Any]:
-    return {
-        "description": dict(row.description),
-        "demands": {name: write_demand(demand) for name, demand in row.demands.items()},
-        "classes": [{"name": each.name, "when": each.when} for each in row.classes],
     }
 
 

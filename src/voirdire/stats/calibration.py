@@ -491,9 +491,6 @@ class CalibrationResult:
         Its interval, from the spread between groups; nan under two groups.
     baseline_brier : float
         That of the best single number for all items, share × (1 − share).
-    calibration_error : float
-        Expected calibration error: the mean distance between probability and share over the
-        bins, weighted by items; in [0, 1].
     bins : tuple of CalibrationBin
         Of equal numbers of items, by rising probability.
     n_items, n_groups : int
@@ -506,7 +503,6 @@ class CalibrationResult:
     brier_low: float
     brier_high: float
     baseline_brier: float
-    calibration_error: float
     bins: tuple[CalibrationBin, ...]
     n_items: int
     n_groups: int
@@ -521,7 +517,7 @@ def measure_calibration(
     n_bins: int = 10,
     confidence_level: float = 0.95,
 ) -> CalibrationResult:
-    r"""Measure Brier score, with its interval, and expected calibration error.
+    r"""Measure Brier score, with its interval, and shares of true items beside probabilities.
 
     Parameters
     ----------
@@ -540,7 +536,7 @@ def measure_calibration(
     Returns
     -------
     CalibrationResult
-        Both figures and the bins.
+        The score and the bins.
 
     Raises
     ------
@@ -554,11 +550,11 @@ def measure_calibration(
 
     Notes
     -----
-    With bins :math:`b` the error is :math:`\sum_b |\sum_{i \in b} (p_i - y_i)| / n`. It is never
-    0 on data, even of perfect probabilities; `decompose_brier` gives one that chance does not
-    raise, with an interval. The interval of the Brier score is
-    Student's over groups; with 100 items of a judge that is sure and right, whose squared
-    distances are very skewed, it covers .93 in the place of .95. Intervals of shares in bins are
+    The mean distance of probabilities and shares over the bins is never 0 on data, even of perfect
+    probabilities; `decompose_brier` gives an error that chance does not raise, with an interval.
+    The interval of the Brier score is Student's over groups; with 100 items of a judge that is sure
+    and right, whose squared distances are very skewed, it covers .93 in the place of .95. Intervals
+    of shares in bins are
     those of Clopper and Pearson, of as many independent items as would have the variance between
     groups [1]_.
 
@@ -571,8 +567,8 @@ def measure_calibration(
     Examples
     --------
     >>> result = measure_calibration([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
-    >>> round(result.brier, 3), round(result.calibration_error, 3)
-    (0.21, 0.25)
+    >>> round(result.brier, 3), [each.share for each in result.bins]
+    (0.21, [0.0, 0.5])
     """
     p = _check_shares("probabilities", probabilities)
     y = _check_shares("truths", truths, len(p))
@@ -581,11 +577,9 @@ def measure_calibration(
     level = check_fraction("confidence_level", confidence_level)
     n_items, n_groups = len(p), int(units.max(initial=-1)) + 1
     codes = _bin_codes(p, n_bins)
-    binned = np.stack([np.bincount(codes, weights) for weights in (None, p, y)])
     squares = (p - y) ** 2
     with np.errstate(invalid="ignore"):
         brier, share = squares.sum() / n_items, y.sum() / n_items
-        error = np.abs(binned[1] - binned[2]).sum() / n_items
     brier_low = brier_high = math.nan
     if n_groups < 2:
         warnings.warn(
@@ -600,10 +594,9 @@ def measure_calibration(
         brier_low=max(brier_low, 0.0),
         brier_high=min(brier_high, 1.0),
         baseline_brier=float(share * (1 - share)),
-        calibration_error=float(error),
         bins=tuple(
             _measure_bin(p[codes == code], y[codes == code], units[codes == code], level)
-            for code in range(binned.shape[1])
+            for code in range(int(codes.max(initial=-1)) + 1)
         ),
         n_items=n_items,
         n_groups=n_groups,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
@@ -50,28 +49,26 @@ def cautions_at_epsilon(
     panel: Panel,
     uncertainty: Uncertainty | None,
     *,
-    winning_rate: float,
     winning_rate_bh: float,
+    is_above_constant: bool,
 ) -> list[Caution]:
     """Return the cautions at one ε, and about low agreement of the annotators."""
-    found = []
-    if passes(winning_rate) != passes(winning_rate_bh):
+    found, winning_rate = [], worst_case.winning_rate
+    if passes(winning_rate) != passes(winning_rate_bh) and is_above_constant:
         sentence = (
             f"the result depends on the correction: winning rate {winning_rate:.2f} under "
             f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
         )
         figures = {"winning_rate": winning_rate, "winning_rate_bh": winning_rate_bh}
         found.append(make_caution("correction", sentence, **figures))
-    n_failures, lost_rate = worst_case.n_failures, worst_case.winning_rate
-    if n_failures:
-        sentence = f"the judge failed on {n_failures} item{'s' if n_failures > 1 else ''}"
-        if not isnan(lost_rate):  # nan: no annotator was tested
-            sentence += (
-                f"; counted as lost the winning rate is {lost_rate:.2f}, and the outcome uses that"
-            )
-        found.append(
-            make_caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate)
-        )
+    if n_failures := worst_case.n_failures:
+        answered = worst_case.winning_rate_answered
+        items = "item, which counts" if n_failures == 1 else "items, which count"
+        sentence = f"the judge failed on {n_failures} {items} as lost"
+        if passes(winning_rate) != passes(answered):
+            sentence += f": the winning rate is {winning_rate:.2f}, and {answered:.2f} without them"
+        figures = {"n_failures": n_failures, "winning_rate": winning_rate}
+        found.append(make_caution("failures", sentence, **figures))
     found += _agreement_cautions(panel)
     if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
         found.append(_unstable(uncertainty))
@@ -125,7 +122,7 @@ def _panel_cautions(panel: Panel) -> Iterator[Caution]:
         one, other = panel.sides
         sentence = (
             f"the majority puts {one} and {other} items on the two sides: fewer than "
-            f"{FEW_PER_SIDE} on a side say little about it"
+            f"{FEW_PER_SIDE} on a side say little about it, and intervals of κ and α are too narrow"
         )
         yield make_caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
 
@@ -172,8 +169,8 @@ def _unstable(uncertainty: Uncertainty) -> Caution:
     what = "clusters" if uncertainty.clustered else "items"
     sentence = (
         f"the result depends on which {what} were labelled: with the same {what} drawn again, ω "
-        f"reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} draws (this is "
-        "no chance of passing a new study)"
+        f"by the t-test reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} "
+        "draws (this is no chance of passing a new study)"
     )
     figures = {name: getattr(uncertainty, name) for name in ("stability", "n_resamples")}
     return make_caution("unstable", sentence, **figures, clustered=uncertainty.clustered)

@@ -43,6 +43,7 @@ __all__ = [
     "HumanBlock",
     "PairedGain",
     "Raters",
+    "flip_signs",
     "frequent_labels",
     "imbalance_weights",
     "make_controls",
@@ -52,6 +53,8 @@ _CELLS_AT_ONCE = 1 << 18
 """Items times annotators of a block, to fit the cache."""
 
 _MOST_CONSTANTS = 10
+MOST_FLIPPED = 10
+"""Most differing items of a near-constant judge that are tested by their signs too."""
 _SAMPLE = 200_000
 """More labels than this are sampled for controls."""
 
@@ -151,12 +154,14 @@ class PairedGain:
     """Paired test whether a judge is closer to the annotators than another, failures lost.
 
     `advantage` and `other` are ρ of the two on the judge's items; `p_value` is one-sided, for the
-    judge being closer; nan with fewer than two units.
+    judge being closer, nan with fewer than two units; `n_differ` counts the items (or clusters) on
+    which the two fare differently.
     """
 
     advantage: float
     other: float
     p_value: float
+    n_differ: int
 
 
 class HumanBlock:
@@ -376,6 +381,10 @@ class Comparison:
         :math:`\frac1m \sum_j c_{ij} (W^f_{ij} - W^g_{ij} - \delta_j) / \sum_i c_{ij}`, summed
         within clusters: where all annotators labelled all items this is the paired t-test of the
         items' means. `judges` and `other` are the sums of the judges and of the constant.
+
+        Where at most ten items (or clusters) differ, p is the larger one of this test's and of the
+        exact sign flip's, the share of the sign patterns of these differences whose sum is as
+        large: a few lucky items have no normal mean, and five won are needed at .05.
         """
         tested = judges.n_items >= settings.min_items
         if settings.excluded is not None:
@@ -386,26 +395,36 @@ class Comparison:
         beaten = other.weights[..., :HUMAN_WINS].sum(axis=-1)
         offsets = shares * (won - beaten) / totals
         units: list[list[NDArray[np.float64]]] = [[] for _ in shares]
+        apart: list[list[NDArray[np.float64]]] = [[] for _ in shares]
         for part, block, _ in self._blocks(raters):
             second = block.outcomes(np.broadcast_to(constant, len(part.humans))) < HUMAN_WINS
             for judge, (share, offset) in enumerate(zip(shares, offsets, strict=True)):
                 first = self._outcomes(part, block, judge)[1]
                 weights = self.weights(first, part)
                 mass = (first >= 0) * (1.0 if weights is None else weights)
-                gap = (first < HUMAN_WINS).astype(np.int8) - second
-                items = share @ (gap * mass) - offset @ mass
+                gap = mass * ((first < HUMAN_WINS).astype(np.int8) - second)
+                gains = share @ gap
                 met = (mass[tested[judge]] > 0).any(axis=0)
                 unit = None if part.clusters is None else part.clusters[met]
-                units[judge].append(sum_clusters(items[met], unit))
+                units[judge].append(sum_clusters((gains - offset @ mass)[met], unit))
+                differs = (np.abs(gains[met]) > 1e-12).astype(np.float64)
+                apart[judge].append(sum_clusters(gains[met], unit)[sum_clusters(differs, unit) > 0])
         advantages, others = (won * shares).sum(axis=1), (beaten * shares).sum(axis=1)
-        return [
-            PairedGain(
-                advantage=float(advantage),
-                other=float(constants),
-                p_value=_test_one_sided(float(advantage - constants), np.concatenate(found)),
+        results = []
+        for advantage, beaten_by, *parts in zip(advantages, others, units, apart, strict=True):
+            values, differences = map(np.concatenate, parts)
+            p_value = _test_one_sided(float(advantage - beaten_by), values)
+            if 0 < len(differences) <= MOST_FLIPPED:
+                p_value = max(p_value, flip_signs(differences))
+            results.append(
+                PairedGain(
+                    advantage=float(advantage),
+                    other=float(beaten_by),
+                    p_value=p_value,
+                    n_differ=len(differences),
+                )
             )
-            for advantage, constants, found in zip(advantages, others, units, strict=True)
-        ]
+        return results
 
     def outcomes(self, raters: Raters) -> list[NDArray[np.int8]]:
         """Return the outcomes of every judge on all items at once."""
@@ -503,6 +522,14 @@ def _test_one_sided(difference: float, units: NDArray[np.float64]) -> float:
     if error < 1e-12:
         return 0.0 if difference > 1e-12 else 1.0
     return float(stdtr(n_units - 1, -difference / error))
+
+
+def flip_signs(values: NDArray[np.float64]) -> float:
+    """Return the share of the sign patterns of the values whose sum is as large as theirs."""
+    sums = np.zeros(1)
+    for value in values[np.abs(values) > 1e-12]:
+        sums = np.concatenate([sums + value, sums - value])
+    return float((sums >= values.sum() - 1e-12).mean())
 
 
 def imbalance_weights(

@@ -221,8 +221,8 @@ class Figures:
 
     @cached_property
     def winning_rate_bh(self) -> NDArray[np.float64]:
-        """ω under Benjamini-Hochberg."""
-        return self.share_of_annotators(self.rejected_bh)
+        """ω by the exact test under Benjamini-Hochberg."""
+        return self.share_of_annotators(self._reject(benjamini_hochberg, self.exact_p_values))
 
     @cached_property
     def exact_winning_rate(self) -> NDArray[np.float64]:

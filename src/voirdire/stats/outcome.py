@@ -20,6 +20,7 @@ import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.stats.agreement.krippendorff import measure_agreement
+from voirdire.stats.comparison import MOST_FLIPPED
 from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import Figures, passes
 from voirdire.stats.results import make_caution
@@ -150,6 +151,9 @@ def _compare_with_constant(
     advantage, other = round(gain.advantage, 12), round(gain.other, 12)  # as tables write them
     p_value = f"p = {gain.p_value:.2g}" if gain.p_value >= 0.001 else "p < 0.001"
     compared = f"always {shorten(yardsticks.constant)!r} (ρ {advantage:.2f} against "
+    if 0 < gain.n_differ <= MOST_FLIPPED:
+        facts |= {"n_differ": gain.n_differ}
+        p_value += f"; {gain.n_differ} item{' differs' if gain.n_differ == 1 else 's differ'}"
     compared += f"{other:.2f}, {p_value})."
     if gain.p_value <= CONSTANT_LEVEL:
         sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
@@ -284,13 +284,16 @@ def _measure_question(
     if valued.any():
         kept = take_units(units, valued)
         shift = estimate_mean(difference[valued], kept, confidence_level=level)
+        if np.abs(difference[valued]).max() <= 1:  # probabilities move by one at most
+            low, high = max(shift.low, -1.0), min(shift.high, 1.0)
+            shift = Estimate(estimate=shift.estimate, low=low, high=high)
     return PairedChange(
         n_items=int((flips >= 0).sum()),
         shift=shift,
         p_value=p_value if valued.any() else float("nan"),
         flip_rate=_share(flips, units, level),
         noise_rate=_share(twice, units, level),
-        excess_p_value=float(binom.sf(only_change - 1, only_change + only_noise, 0.5))
+        excess_p_value=float(bdtrc(only_change - 1, only_change + only_noise, 0.5))
         if both.any()
         else float("nan"),
     )

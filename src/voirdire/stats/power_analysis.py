@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from voirdire._validation import check_choice, check_count, check_epsilons, chec
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.stats.alignment import AccuracyScorer
-from voirdire.stats.comparison import HumanBlock
+from voirdire.stats.comparison import MOST_FLIPPED, HumanBlock, flip_signs
 from voirdire.stats.exact_test import exact_bounds
 from voirdire.stats.figures import (
     Figures,
@@ -46,6 +46,7 @@ __all__ = [
     "PowerRow",
     "Route",
     "SmallestSize",
+    "bound_power",
     "power",
     "resample_rows",
     "simulate_rows",
@@ -141,6 +142,9 @@ class SmallestSize:
         Labels that annotators give there, less than n_items * n_annotators with gaps.
     power : float or None
         The power there.
+    low, high : float or None
+        Ends of its 95% interval, were the items of the pilot drawn again; None without a pilot, or
+        with more annotators than it has.
     """
 
     n_annotators: int
@@ -148,6 +152,8 @@ class SmallestSize:
     n_items: int | None
     n_labels: int | None
     power: float | None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,7 +278,7 @@ def power(
     human_noise: float,
     judge_noise: float,
     n_categories: int | None = None,
-    prevalences: Sequence[float] | None = None,
+    prevalences: Sequence[float] | Literal["drawn"] | None = None,
     n_items: int | Sequence[int] = DEFAULT_SIZES,
     n_annotators: int | Sequence[int] = 3,
     epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
@@ -298,9 +304,10 @@ def power(
         annotator noise of .1, .3, .5 stands for a kappa of .81, .49, .25.
     n_categories : int, optional
         Number of labels, 2 to 10,000; by default as many as `prevalences`, or 2 without them.
-    prevalences : sequence of float, optional
-        Share of each label, summing to 1. By default drawn anew for every simulated study,
-        uniformly: power is then an average over skewed and even questions.
+    prevalences : sequence of float or "drawn", optional
+        Share of each label, summing to 1; by default all are equal. ``"drawn"`` draws them anew for
+        every simulated study, uniformly, as the paper does: power is then an average over skewed
+        and even questions, and may stay below 1 with any number of items.
     n_items, n_annotators : int or sequence of int, optional
         Sizes of study to look at, at least 2 each; at most 1,000 sizes, and at most 10⁸ labels
         in the largest study.
@@ -343,8 +350,7 @@ def power(
     The noise model lets everyone err independently of each other and alike on all items. Real
     items differ in difficulty, so that errors coincide; then a pilot study tells more, see
     `voirdire.studies.power_from_pilot`. On skewed labels ω passes far more often than the outcome
-    does: a judge that guesses blindly does, too. Declare `prevalences` where labels will be
-    skewed.
+    does: a judge that guesses blindly does, too. Give `prevalences` where labels will be skewed.
 
     References
     ----------
@@ -356,12 +362,17 @@ def power(
     --------
     A judge as noisy as the annotators needs far more items under a narrow margin:
 
-    >>> shares = [0.5, 0.5]
-    >>> result = power(human_noise=0.3, judge_noise=0.3, prevalences=shares, n_simulations=400)
+    >>> result = power(human_noise=0.3, judge_noise=0.3, n_simulations=400)
     >>> [(size.epsilon, size.n_items) for size in result.smallest_sizes]
     [(0.1, 200), (0.15, 100), (0.2, 60)]
     """
-    shares = None if prevalences is None else check_shares(prevalences)
+    shares = None if isinstance(prevalences, str) else prevalences
+    if prevalences is None:
+        n_categories = check_count("n_categories", n_categories or 2, minimum=2)
+        shares = np.full(n_categories, 1 / n_categories).tolist()
+    elif shares is None:
+        check_choice("prevalences", prevalences, Literal["drawn"])
+    shares = None if shares is None else check_shares(shares)
     if n_categories is None:
         n_categories = 2 if shares is None else len(shares)
     model = NoiseModel(
@@ -550,6 +561,39 @@ def resample_rows(
     return _rows(counts, grid, n_annotators, route="resampling", label_share=label_share)
 
 
+_N_PILOTS, _N_STUDIES = 60, 60
+"""Pilots drawn from the pilot, and studies from each, for the interval of a power."""
+
+
+def bound_power(
+    pilot: Raters, scorer: Scorer, grid: PowerGrid, *, n_annotators: int
+) -> tuple[float, float]:
+    """Find the interval of the power at the one size of a grid, were the pilot drawn again.
+
+    The pilot's items (or clusters) are drawn with replacement, and studies from each such pilot;
+    percentiles of their powers.
+    """
+    rng = np.random.default_rng([grid.seed, n_annotators, grid.n_items[0]])
+    units = np.arange(len(pilot.humans)) if pilot.clusters is None else pilot.clusters
+    members = [np.flatnonzero(units == unit) for unit in np.unique(units)]
+    small = replace(grid, n_simulations=_N_STUDIES)
+    powers = []
+    for _ in range(_N_PILOTS):
+        drawn = [members[place] for place in rng.integers(len(members), size=len(members))]
+        rows = np.concatenate(drawn)
+        clusters = np.repeat(np.arange(len(drawn)), [len(part) for part in drawn])
+        again = replace(
+            pilot,
+            humans=pilot.humans[rows],
+            judges=pilot.judges[rows],
+            clusters=None if pilot.clusters is None else clusters,
+        )
+        [row] = resample_rows(again, scorer, small, n_annotators=n_annotators, label_share=1.0)
+        powers.append(row.power)
+    low, high = np.quantile(powers, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def _draw_items(
     rng: np.random.Generator, pilot: Raters, n_studies: int, n_items: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
@@ -628,6 +672,7 @@ class _FirstItems:
 
     def __init__(self, sizes: Sequence[int], clusters: NDArray[np.intp] | None) -> None:
         self._starts = [0, *sizes[:-1]]
+        self.sizes, self._clusters = sizes, clusters
         self.clustered = clusters is not None
         if clusters is not None:
             opens = np.diff(clusters, axis=1, prepend=-1) != 0
@@ -653,6 +698,13 @@ class _FirstItems:
     def count_units(self, met: NDArray[np.bool_]) -> NDArray[Any]:
         """Count the items, or the clusters, of which any item is met."""
         return self.total(met & (self._earlier(met) == 0) if self.clustered else met)
+
+    def sum_units(self, values: NDArray[Any], study: int, size: int) -> NDArray[Any]:
+        """Sum the values of a study's first items within its clusters, where there are any."""
+        first = values[study, : self.sizes[size]]
+        if self._clusters is None:
+            return first
+        return np.bincount(self._clusters[study, : len(first)], first)
 
     def _earlier(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum what stands before each item in its cluster."""
@@ -681,7 +733,8 @@ def _gain_p_values(
 ) -> NDArray[np.float64]:
     """Test the judge against the constant with the largest ρ, in every study and at every size.
 
-    By the one-sided paired t-test of the items' means over annotators; nan without a constant.
+    By the one-sided paired t-test of the items' means over annotators, and where few items differ
+    the sign flip, as `Comparison.gains`; nan without a constant.
     """
     compared = judge >= 0
     met = np.asarray(compared.any(axis=0))
@@ -690,21 +743,35 @@ def _gain_p_values(
     n_items, n_units = first.total(met), first.count_units(met)
     best = np.full(n_items.shape, -np.inf)
     mean, error = np.full((2, *n_items.shape), np.nan)
-    for constant in constants:
+    moved, which = np.full(n_items.shape, np.inf), np.zeros(n_items.shape, dtype=np.intp)
+    gains: list[NDArray[np.float64]] = []
+    for number, constant in enumerate(constants):
         won = (constant.view(np.uint8) < HUMAN_WINS) & compared
         wins = first.total(won).transpose(1, 2, 0)
         advantage = (wins / np.maximum(n_compared, 1)).mean(axis=-1)
         gap = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int32)
-        (squares, mixed), (_, sizes) = first.second_moments(gap / n_annotators, met)
+        gains.append(gap / n_annotators)
+        (squares, mixed), (_, sizes) = first.second_moments(gains[-1], met)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain = first.total(gap / n_annotators) / n_items
+            gain = first.total(gains[-1]) / n_items
             spread = squares - 2 * gain * mixed + gain**2 * sizes
             spread = np.where(spread <= 1e-12 * np.maximum(squares, 1.0), 0.0, spread)
             found = np.sqrt(n_units / (n_units - 1) * spread) / n_items
-        mean = np.where(advantage > best, gain, mean)
-        error = np.where(advantage > best, found, error)
+        is_best = advantage > best
+        mean, error = np.where(is_best, gain, mean), np.where(is_best, found, error)
+        moved, which = np.where(is_best, squares, moved), np.where(is_best, number, which)
         best = np.maximum(best, advantage)
-    return t_test_p_values(-mean, error, n_units - 1)
+    p_values = t_test_p_values(-mean, error, n_units - 1)
+    few = p_values <= CONSTANT_LEVEL
+    if not first.clustered:  # gains are at most 1, so that few items have small squares
+        few &= moved <= MOST_FLIPPED
+    for number in np.unique(which[few]).tolist():
+        gap = gains[number]
+        cells = few & (which == number) & (first.count_units(gap != 0) <= MOST_FLIPPED)
+        for study, size in np.argwhere(cells).tolist():
+            flipped = flip_signs(first.sum_units(gap, study, size))
+            p_values[study, size] = max(p_values[study, size], flipped)
+    return p_values
 
 
 def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> NDArray[np.float64]:

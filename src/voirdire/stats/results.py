@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from voirdire._messages import shorten
 from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the types
     EpsilonMode,
+    Finding,
     Margin,
     Outcome,
     Share,
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "FINDING_MARKS",
     "AltTestResult",
     "AnnotatorResult",
     "Caution",
     "ControlResult",
+    "TTest",
     "Uncertainty",
     "WorstCase",
     "html_table",
@@ -52,10 +55,10 @@ class AnnotatorResult:
     standard_error, degrees_of_freedom : float
         Of that mean; nan where undefined.
     p_value : float
-        Of the null hypothesis that the judge is worse by ε or more; in [0, 1], nan where
-        undefined.
+        The t-test's, of the null hypothesis that the judge is worse by ε or more; in [0, 1], nan
+        where undefined.
     rejected : bool
-        Whether that hypothesis falls under Benjamini-Yekutieli: the judge wins this annotator.
+        Whether that hypothesis falls under Benjamini-Yekutieli by the t-test.
     rejected_bh : bool
         The same under Benjamini-Hochberg, as a sensitivity check.
     n_judge_wins, n_ties, n_human_wins : int
@@ -65,6 +68,11 @@ class AnnotatorResult:
     exact_p_value : float
         The exact test's p-value; with weights or clusters that of as many units as the items are
         worth, and never below the t-test's.
+    deciding_p_value : float
+        The same with the judge's failures lost: what ω goes by.
+    shown : bool
+        Whether the hypothesis falls by it, under Benjamini-Yekutieli: the judge wins this
+        annotator.
     """
 
     annotator: str
@@ -82,6 +90,8 @@ class AnnotatorResult:
     n_human_wins: int
     tie_share: Share
     exact_p_value: Share
+    deciding_p_value: Share
+    shown: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +106,7 @@ class ControlResult:
     label : str or None
         What a constant control always answers.
     winning_rate, advantage_probability : float
-        ω and ρ; nan where undefined.
+        ω by the exact test, and ρ; nan where undefined.
     passed : bool
         Whether ω is at least .5.
     """
@@ -110,22 +120,45 @@ class ControlResult:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstCase:
-    """The same examination with every failed item lost by the judge.
+    """What the judge's failed items, which count as lost, change.
 
     Attributes
     ----------
     n_failures : int
         Items on which the judge was asked and gave no usable answer.
-    winning_rate, advantage_probability : float
-        ω and ρ with those items lost; equal to the main figures without failures.
-    passed : bool
-        Whether that ω is at least .5: what gates and certificates use.
+    winning_rate, passed : float, bool
+        Those of the result.
+    advantage_probability : float
+        ρ with those items lost.
+    winning_rate_answered : float
+        ω with those items left out.
     """
 
     n_failures: int
     winning_rate: Share
     advantage_probability: Share
     passed: bool
+    winning_rate_answered: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class TTest:
+    """The test as published, by the t-test: it decides nothing here.
+
+    Attributes
+    ----------
+    winning_rate : float
+        ω by the t-test with failed items left out; nan where undefined.
+    passed : bool
+        Whether ω is at least .5 with them left out and with them lost: what `stability` and
+        `smallest_epsilon` ask for.
+    p_values : tuple of float
+        In the order of `AltTestResult.annotators`.
+    """
+
+    winning_rate: Share
+    passed: bool
+    p_values: tuple[Share, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,9 +199,8 @@ class Uncertainty:
         Ends of an interval of ρ for other annotators like these, on other items; nan with one
         annotator, and that over items alone where ρ is 0 or 1.
     stability : float
-        Share of the resamples in which the judge passes, failures lost, in [0, 1]; nan under a
-        family of all judges. Not a p-value: ω is a decision, and this is how often it would be
-        made again.
+        Share of the resamples in which `t_test` passes, failures dropped and lost, in [0, 1]; nan
+        under a family of all judges. Not a p-value: it is how often that would be found again.
     confidence_level : float
         Nominal coverage, in (0, 1).
     n_resamples : int
@@ -213,26 +245,35 @@ class AltTestResult:
         Annotators tested.
     winning_rate : float
         ω, the share (under quality weights: weighted share) of tested annotators whom the judge
-        wins; in [0, 1], nan without any.
+        wins by the exact test, failed items lost; in [0, 1], nan without any.
     winning_rate_bh : float
-        ω under Benjamini-Hochberg.
+        The same under Benjamini-Hochberg.
     advantage_probability : float
         ρ, the mean of the annotators' `advantage_judge`; in [0, 1], nan without any.
     human_advantage : float
         The mean of the annotators' `advantage_human`.
     passed : bool
-        ω ≥ .5, nothing else.
+        Whether `outcome` is ``"passed"``.
     outcome : {"passed", "failed", "no_evidence"}
-        What to act on: by the exact test, failed items lost, and ``"no_evidence"`` where the judge
-        could not be told from a useless one, or these labels could pass nobody.
+        What to act on: ω of at least .5, and closer to the annotators than a constant answer;
+        ``"no_evidence"`` where the judge could not be told from a useless one, or these labels
+        could pass nobody.
+    finding : {"passed", "not_shown", "worse", "no_evidence"}
+        The same, with ``"failed"`` told apart: ``"not_shown"`` where the estimate lies within ε for
+        at least half of the annotators, so that more items may change it, else ``"worse"``.
+    n_within, n_shown : int
+        Annotators for whom the estimate lies within ε, and for whom this is shown; failed items
+        lost.
     because : Caution
         What decided the outcome.
     smallest_epsilon : float or None
-        The smallest margin, in steps of .001, at which the judge passes with failures dropped and
+        The smallest margin, in steps of .001, at which `t_test` passes, failures dropped and
         lost; None where there is none below 1, or without resamples. Found on these labels, it
         describes them: the ε of a test is fixed before.
     uncertainty : Uncertainty or None
         Interval of ρ and stability of ω; None without resamples.
+    t_test : TTest
+        The figures of the t-test, for comparison with publications.
     annotators : tuple of AnnotatorResult
         One per tested annotator, in the order of the columns.
     untested : tuple of str
@@ -246,7 +287,7 @@ class AltTestResult:
     cautions : tuple of Caution
         What a reader should know before trusting the figures; `warnings` has the sentences.
     dropped : tuple of Dropped
-        Labels that were set aside, each with its reason.
+        Labels that were set aside, each with its reason; not in the JSON.
     settings : dict
         Everything else that determines the result, under the names of `voirdire.alt_test`, and
         the number of clusters.
@@ -265,17 +306,23 @@ class AltTestResult:
     human_advantage: Share
     passed: bool
     outcome: Outcome
+    finding: Finding
+    n_within: int
+    n_shown: int
     because: Caution
     annotators: tuple[AnnotatorResult, ...] = field(repr=False)
     untested: tuple[str, ...] = field(repr=False)
     worst_case: WorstCase = field(repr=False)
+    t_test: TTest = field(repr=False)
     controls: tuple[ControlResult, ...] = field(repr=False)
     human_agreement: KrippendorffResult | None = field(repr=False)
     cautions: tuple[Caution, ...] = field(repr=False)
-    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False, metadata={"key": None})
     settings: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
     smallest_epsilon: Share | None = field(default=None, repr=False)
     uncertainty: Uncertainty | None = field(default=None, repr=False)
+
+    PLAIN: ClassVar = ("warnings",)
 
     def __str__(self) -> str:
         lines = [_headline(self), f"  {_figures(self)}"]
@@ -294,11 +341,6 @@ class AltTestResult:
         return f"<div><p>{head}</p>{table}<ul>{said}</ul></div>"
 
     @property
-    def n_won(self) -> int:
-        """Annotators whom the judge wins."""
-        return sum(row.rejected for row in self.annotators)
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the figures, in sentences."""
         return tuple(caution.sentence for caution in self.cautions)
@@ -307,7 +349,13 @@ class AltTestResult:
 # In a terminal and a notebook --------------------------------------------------------------------
 
 _NAME_WIDTH = 40
-_MARKS = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
+FINDING_MARKS = {
+    "passed": "✓ passed",
+    "not_shown": "○ not shown",
+    "worse": "✗ worse",
+    "no_evidence": "? no evidence",
+}
+"""How a finding is printed."""
 _MOST_ROWS = 200
 
 Row = tuple[str, ...]
@@ -317,7 +365,7 @@ def _headline(result: AltTestResult) -> str:
     """Say in a line who was examined on what, and how it came out."""
     about = f"{result.alignment}, {result.epsilon_mode} ε = {result.epsilon:g}"
     judge, question = (shorten(name, width=_NAME_WIDTH) for name in (result.judge, result.question))
-    return f"{judge} on {question} ({about}): {_MARKS[result.outcome]}"
+    return f"{judge} on {question} ({about}): {FINDING_MARKS[result.finding]}"
 
 
 def summary_rows(results: Sequence[AltTestResult]) -> list[Row]:
@@ -331,7 +379,7 @@ def summary_rows(results: Sequence[AltTestResult]) -> list[Row]:
                 shorten(row.judge, width=_NAME_WIDTH),
                 row.alignment,
                 f"{row.epsilon:g}",
-                _MARKS[row.outcome],
+                FINDING_MARKS[row.finding],
                 _number(row.winning_rate),
                 _number(row.advantage_probability),
                 _interval(row),
@@ -358,22 +406,23 @@ def text_table(rows: Sequence[Row]) -> str:
 
 def _figures(result: AltTestResult) -> str:
     said = [
-        f"ω = {_number(result.winning_rate)} ({result.n_won} of {result.n_annotators} annotators)"
-        + _describe_lost(result),
+        f"ω = {_number(result.winning_rate)} ({result.n_shown} of {result.n_annotators} annotators)"
+        + _describe_failures(result),
         f"ρ = {_number(result.advantage_probability)}{_bracket_interval(result)}",
         f"annotators' own {_number(result.human_advantage)}",
     ]
     if result.smallest_epsilon is not None:
-        said.append(f"passes from ε = {result.smallest_epsilon:g}")
+        said.append(f"by the t-test from ε = {result.smallest_epsilon:g}")
     return ", ".join(said)
 
 
-def _describe_lost(result: AltTestResult) -> str:
-    """Return which ω decides where the judge failed on items."""
+def _describe_failures(result: AltTestResult) -> str:
+    """Return what ω would be without the items on which the judge failed."""
     worst = result.worst_case
     if not worst.n_failures:
         return ""
-    return f", ω = {_number(worst.winning_rate)} with {worst.n_failures} failures lost"
+    rate = _number(worst.winning_rate_answered)
+    return f" with {worst.n_failures} failures lost, {rate} without them"
 
 
 def _bracket_interval(result: AltTestResult) -> str:
@@ -398,8 +447,8 @@ def _annotator_rows(result: AltTestResult) -> list[Row]:
             f"{row.n_items:,}",
             _number(row.advantage_judge),
             _number(row.advantage_human),
-            "" if math.isnan(row.p_value) else f"{row.p_value:.2g}",
-            "yes" if row.rejected else "no",
+            "" if math.isnan(row.deciding_p_value) else f"{row.deciding_p_value:.2g}",
+            "yes" if row.shown else "no",
         )
         for row in result.annotators[:_MOST_ROWS]
     ]

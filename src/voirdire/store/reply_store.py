@@ -9,6 +9,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import itemgetter
@@ -112,6 +113,7 @@ _SELECT = (
     "SELECT item, name, attempt, blob FROM voirdire_calls "
     "WHERE judge_id = {0} AND item IN ({1}) ORDER BY item, name, attempt"
 )
+_JUDGES_SINCE = "SELECT DISTINCT judge_id FROM voirdire_calls WHERE rowid > ?"
 _ITEMS_A_READ, _CALLS_A_READ = 500, 256
 
 # A killed process loses no commit. When the whole machine fails, the last commits may be lost,
@@ -267,6 +269,8 @@ class ReplyStore:
         self._process = os.getpid()
         self._is_closed = False
         self._puts: list[tuple[tuple[Any, ...], asyncio.Future[None]]] = []
+        self._last_row = 0
+        self._n_by_others: Counter[int] = Counter()
         self._putting = threading.Lock()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="voirdire-store")
         options: Any = _SQLITE_OPTIONS if self._is_sqlite else {}
@@ -293,6 +297,8 @@ class ReplyStore:
             self.close()
             raise
         self._transient += _AWAY  # a server that was there may be restarting
+        if self._is_sqlite:
+            self._last_row = self._transact(_read_last_row)
 
     def __repr__(self) -> str:
         return f"ReplyStore({show_address(self._url)!r})"
@@ -361,6 +367,24 @@ class ReplyStore:
     async def aget(self, judge_id: int, items: Sequence[bytes]) -> Found:
         """Do the same as `get` in a thread, while the event loop goes on."""
         return await asyncio.to_thread(self.get, judge_id, items)
+
+    def n_by_others(self, judge_id: int) -> int:
+        """Count how often others stored calls of a judge, as far as the last commit here shows.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+
+        Returns
+        -------
+        int
+            While it stays the same, nothing was stored but what was put in here. In PostgreSQL it
+            is another number each time, since that is not known.
+        """
+        if not self._is_sqlite:
+            self._n_by_others[judge_id] += 1
+        return self._n_by_others[judge_id]
 
     async def put(self, judge_id: int, call: StoredCall) -> None:
         """Put a call in, and return when it is committed.
@@ -538,8 +562,18 @@ class ReplyStore:
         # Transactions that insert in one order do not deadlock; of equal keys the first stays.
         ordered: Any = sorted(rows, key=itemgetter(0, 1, 2, 3))
         statement = _INSERT.format(self._mark)
+
+        def insert(connection: sa.Connection) -> None:
+            if self._is_sqlite:  # it numbers rows in the order of arrival: whose others have stored
+                last = _read_last_row(connection)
+                if last != self._last_row:
+                    judges = connection.exec_driver_sql(_JUDGES_SINCE, (self._last_row,)).scalars()
+                    self._n_by_others.update(judges)
+                    self._last_row = last
+            self._last_row += connection.exec_driver_sql(statement, ordered).rowcount
+
         if ordered:
-            self._transact(lambda connection: connection.exec_driver_sql(statement, ordered))
+            self._transact(insert)
 
     def _commit(self) -> None:
         """Commit all that was put, after a moment in which more may come."""
@@ -555,6 +589,10 @@ class ReplyStore:
             waiters = [committed for _, committed in puts if committed.get_loop() is loop]
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(_tell, waiters, error)
+
+
+def _read_last_row(connection: sa.Connection) -> int:
+    return connection.exec_driver_sql("SELECT max(rowid) FROM voirdire_calls").scalar() or 0
 
 
 def _tell(waiters: Sequence[asyncio.Future[None]], error: BaseException | None) -> None:

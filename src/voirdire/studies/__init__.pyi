@@ -1,9 +1,9 @@
 from voirdire.studies.certificate import certify as certify
-from voirdire.studies.certificate import result_as_dict as result_as_dict
 from voirdire.studies.certificate_check import CertificateChange as CertificateChange
 from voirdire.studies.certificate_check import check_certificate as check_certificate
 from voirdire.studies.certificate_check import recorded_reading as recorded_reading
 from voirdire.studies.diagnosis import Diagnosis as Diagnosis
+from voirdire.studies.diagnosis import SliceReliability as SliceReliability
 from voirdire.studies.diagnosis import diagnose as diagnose
 from voirdire.studies.findings import LabelShare as LabelShare
 from voirdire.studies.findings import QuestionFindings as QuestionFindings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from operator import itemgetter
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire.documents import hash_content
 from voirdire.io.declared import Reading
 from voirdire.io.labels import hash_labels
-from voirdire.records import CERTIFICATE_SCHEMA, Certificate
+from voirdire.records import CERTIFICATE_SCHEMA, Certificate, as_plain
 from voirdire.records.plain import without_nan
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["certify", "result_as_dict"]
+__all__ = ["certify"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 _METHOD = {"method": "t"}
@@ -95,7 +94,7 @@ def certify(
             sorted(
                 (
                     _METHOD | row | {"settings": _NORMALIZE | row["settings"]}
-                    for row in map(result_as_dict, examination.results)
+                    for row in map(_certified_figures, examination.results)
                 ),
                 key=itemgetter("question", "judge", "alignment", "epsilon"),
             )
@@ -126,21 +125,14 @@ def certify(
     )
 
 
-def result_as_dict(result: AltTestResult) -> dict[str, Any]:
-    """Collect every figure of a result under the names of the JSON.
-
-    Parameters
-    ----------
-    result : AltTestResult
-        One question, judge, alignment and ε.
-
-    Returns
-    -------
-    dict
-        Plain values; nan stays nan.
-    """
-    figures = asdict(result) | {"warnings": list(result.warnings)}
-    del figures["dropped"]
+def _certified_figures(result: AltTestResult) -> dict[str, Any]:
+    """Collect the figures that are hashed; what the record tells beside them is not."""
+    figures: dict[str, Any] = as_plain(result)
+    for name in ("finding", "n_within", "n_shown", "t_test"):
+        del figures[name]
+    for row in figures["annotators"]:
+        del row["deciding_p_value"], row["shown"]
+    del figures["worst_case"]["winning_rate_answered"]
     return figures
 
 

@@ -9,13 +9,17 @@ import numpy as np
 
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.stats import (
+    BrierDecomposition,
     PanelCounts,
     SliceResult,
     compare_slices,
     count_panels,
+    decompose_brier,
+    majority_shares,
     outlier_annotators,
 )
 from voirdire.stats.diagnosis.slices import item_gaps
+from voirdire.stats.intervals import take_units
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
@@ -31,7 +35,14 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = ["Diagnosis", "diagnose", "find_level"]
+__all__ = [
+    "Diagnosis",
+    "SliceReliability",
+    "diagnose",
+    "find_level",
+    "find_majority",
+    "measure_slices",
+]
 
 # Slices ---------------------------------------------------------------------------------------
 
@@ -323,3 +334,77 @@ def _slices(
             column, values = columns[int(row.column)]
             results.append(replace(row, column=column, value=values[int(row.value)]))
         yield tuple(results)
+
+
+# Reliability ----------------------------------------------------------------------------------
+
+_FEWEST_ITEMS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceReliability:
+    """How far a judge's probabilities can be taken at their word in one slice of the items.
+
+    Attributes
+    ----------
+    judge, question : str
+        Whose probabilities, and of what.
+    column, value : str
+        Which slice.
+    mean_probability : float
+        What the judge states on average, in [0, 1].
+    share : float
+        How often the annotators' majority says yes, in [0, 1].
+    brier : BrierDecomposition
+        Brier score, reliability and calibration error in this slice.
+    """
+
+    judge: str
+    question: str
+    column: str
+    value: str
+    mean_probability: Share
+    share: Share
+    brier: BrierDecomposition
+
+
+def find_majority(matrix: LabelMatrix) -> NDArray[np.intp]:
+    """Return the code that most annotators give each item; -1 for a tie."""
+    shares = majority_shares(matrix.humans, n_labels=max(len(matrix.categories), 2))
+    return np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
+
+
+def measure_slices(
+    matrix: LabelMatrix,
+    *,
+    question: str,
+    metadata: Any,
+    columns: Sequence[str] | None = None,
+    confidence_level: float = 0.95,
+) -> Iterator[SliceReliability]:
+    """Measure the probabilities of each judge in every slice with at least 10 items."""
+    if matrix.kind != "boolean" or matrix.probabilities is None:
+        return
+    cuts, _, _ = _cut_items(metadata, columns, matrix.items)
+    truth = np.array([*map(bool, matrix.categories), False])[majority := find_majority(matrix)]
+    for judge, stated in zip(matrix.judges, matrix.probabilities.T, strict=True):
+        is_known = ~np.isnan(stated) & (majority >= 0)
+        for column, (names, codes) in cuts.items():
+            for place, value in enumerate(names):
+                rows = is_known & (codes == place)
+                if rows.sum() < _FEWEST_ITEMS:
+                    continue
+                yield SliceReliability(
+                    judge=judge,
+                    question=question,
+                    column=column,
+                    value=value,
+                    mean_probability=float(stated[rows].mean()),
+                    share=float(truth[rows].mean()),
+                    brier=decompose_brier(
+                        stated[rows],
+                        truth[rows],
+                        groups=take_units(matrix.clusters, rows),
+                        confidence_level=confidence_level,
+                    ),
+                )

@@ -14,6 +14,7 @@ from voirdire._types import AlignmentName, QuestionKind
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
+from voirdire.io.raters import find_loners
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.stats.cautions import list_names
@@ -21,20 +22,34 @@ from voirdire.stats.label_arrays import is_present
 from voirdire.stats.results import make_caution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.stats import AltTestResult, Caution
+    from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
 
-__all__ = ["check_alignment", "comparison_settings", "examine_matrix", "kind_of"]
+__all__ = [
+    "check_alignment",
+    "choose_alignment",
+    "comparison_settings",
+    "examine_matrix",
+    "kind_of",
+]
 
 _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
-_MANY_STRANGE = 0.1
+_NEARLY_ALL, _FEWEST_ANSWERS, _FARTHER = 0.9, 5, 7
+"""Share of a judge's answers in unknown labels, and their least number, without evidence."""
+
+_TURNED, _FEWEST_TURNED = -0.5, 20
+"""Correlation with the majority, and items, of a judge whose labels may be turned round."""
+_FEWEST_CONTESTED, _MOST_LABELS = 40, 100
+"""Items where annotators split on which a good judge will differ from their majority once."""
+
 _OF_COMPARISON = ("similarity", "weights", "min_items", "min_annotators")
 
 
@@ -52,6 +67,11 @@ def kind_of(alignment: AlignmentName | VectorizedScore) -> QuestionKind:
     if alignment in SET_ALIGNMENTS:
         return "multilabel"
     return "text" if alignment == "similarity" else "choice"
+
+
+def choose_alignment(kind: QuestionKind) -> AlignmentName:
+    """Return the alignment of a kind where none is named: numbers of a scale have a distance."""
+    return "neg_rmse" if kind == "scale" else "accuracy"
 
 
 def examine_matrix(
@@ -86,14 +106,50 @@ def examine_matrix(
         judge: tuple(_cautions(matrix, alignment, column))
         for column, judge in enumerate(matrix.judges)
     }
-    return [
-        replace(
-            result,
-            cautions=result.cautions + shared + judge_cautions[result.judge],
-            dropped=common + matrix.dropped.get(result.judge, ()),
+    careless = _find_outliers(matrix) if any(row.outcome == "passed" for row in results) else []
+    examined = []
+    for result in sorted(results, key=lambda result: matrix.judges.index(result.judge)):
+        because, cautions = result.because, result.cautions + shared + judge_cautions[result.judge]
+        for caution in _compare_with_careful(result, careless):
+            cautions = (caution, *cautions)
+            sentence = f"{because.sentence} But {caution.sentence}."
+            because = replace(because, sentence=sentence)
+        dropped = common + matrix.dropped.get(result.judge, ())
+        examined.append(
+            _judge_vocabulary(replace(result, because=because, cautions=cautions, dropped=dropped))
         )
-        for result in sorted(results, key=lambda result: matrix.judges.index(result.judge))
+    return examined
+
+
+def _find_outliers(matrix: LabelMatrix) -> list[str]:
+    """Name the annotators who stand apart from the others."""
+    if matrix.kind == "text":
+        return []
+    level: PanelLevel = "interval" if matrix.is_numeric else "nominal"
+    outliers = stats.outlier_annotators(
+        matrix.humans,
+        level=level if matrix.label_sets is None else "sets",
+        label_sets=matrix.label_sets,
+        clusters=matrix.clusters,
+    ).outlier
+    return [
+        name for name, is_outlier in zip(matrix.annotators, outliers, strict=True) if is_outlier
     ]
+
+
+def _compare_with_careful(result: AltTestResult, careless: Sequence[str]) -> Iterator[Caution]:
+    """Notice a judge that passes by the annotators who stand apart from the others."""
+    beaten = [row for row in result.annotators if row.rejected and row.annotator in careless]
+    others = [row for row in result.annotators if row.annotator not in careless]
+    n_shown = sum(row.rejected for row in others)
+    if result.outcome == "passed" and beaten and 2 * n_shown < len(others):
+        names = [row.annotator for row in beaten]
+        sentence = (
+            f"it passes by annotators who stand apart from the others ({list_names(names)}): of "
+            f"the others it is shown within ε for {n_shown} of {len(others)}"
+        )
+        figures = {"annotators": names[:5], "n_shown": n_shown, "n_others": len(others)}
+        yield make_caution("careless_annotators", sentence, **figures)
 
 
 def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
@@ -216,6 +272,14 @@ def _panel_cautions(
             "strange_annotators", sentence, annotators=strangers[:5], n=len(strangers)
         )
 
+    places = [] if matrix.label_sets is not None else find_loners(matrix.humans)
+    if loners := [matrix.annotators[place] for place in places]:
+        sentence = (
+            f"agree with the other annotators no more than by chance: {list_names(loners)}; are "
+            "they annotators of this question?"
+        )
+        yield make_caution("chance_annotators", sentence, annotators=loners[:5], n=len(loners))
+
 
 def _cautions(
     matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, column: int
@@ -224,11 +288,64 @@ def _cautions(
     answers = matrix.answers[:, column]
     if _is_word_by_word(matrix, alignment):
         yield from _strange_labels(matrix, answers)
+    elif matrix.is_numeric:
+        yield from _other_scale(matrix.humans, answers)
     n_unjudged = int(np.count_nonzero(~is_present(answers) & ~matrix.failed[:, column]))
     if n_unjudged:
         n_items = len(matrix.items)
         sentence = f"{n_unjudged} of {n_items} annotated items were not judged"
         yield make_caution("not_judged", sentence, n_unjudged=n_unjudged, n_items=n_items)
+    if matrix.is_numeric:
+        yield from _find_other_scale(matrix.humans, answers)
+    elif matrix.label_sets is None and alignment == "accuracy":
+        yield from _compare_with_majority(matrix, answers)
+
+
+def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caution]:
+    """Notice a judge that says the opposite of the annotators, and one that copies their majority.
+
+    The first is told by Matthews' correlation of two labels, the second by the items on which
+    annotators split with one most frequent label.
+    """
+    if len(matrix.categories) > _MOST_LABELS:  # an id or a text, and a table too large
+        return
+    shares = stats.majority_shares(matrix.humans, n_labels=max(len(matrix.categories), 2))
+    majority = np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
+    both = (majority >= 0) & (answers >= 0)
+    one, other = majority[both], answers[both]
+    n, n_opposite = len(one), int(np.count_nonzero(one != other))
+    if n >= _FEWEST_TURNED and len({*one.tolist(), *other.tolist()}) == 2:
+        spread = np.std(one) * np.std(other)
+        if spread and np.cov(one, other, bias=True)[0, 1] / spread <= _TURNED:
+            sentence = (
+                f"it says the opposite of the annotators' majority on {n_opposite} of {n} items: "
+                "are the labels turned round?"
+            )
+            yield make_caution("turned_round", sentence, n_opposite=n_opposite, n_items=n)
+    labels = np.where(matrix.humans >= 0, matrix.humans, majority[:, np.newaxis])
+    contested = both & (labels != majority[:, np.newaxis]).any(axis=1)
+    n_contested = int(np.count_nonzero(contested))
+    if n_contested >= _FEWEST_CONTESTED and (answers == majority)[contested].all():
+        sentence = (
+            f"it gives the annotators' majority on all {n_contested} items where they split: is "
+            "it a copy of their vote, which always passes?"
+        )
+        yield make_caution("majority_copy", sentence, n_items=n_contested)
+
+
+def _find_other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
+    """Notice numbers of a judge, most of them beyond those of all annotators."""
+    theirs, its = humans[~np.isnan(humans)], answers[~np.isnan(answers)]
+    if not its.size or not theirs.size:
+        return
+    low, high, least, most = (f"{x:g}" for x in (theirs.min(), theirs.max(), its.min(), its.max()))
+    if np.mean((its < theirs.min()) | (its > theirs.max())) > 0.5:
+        sentence = (
+            f"most of its numbers lie beyond those of the annotators: it gives {least} to {most}, "
+            f"they give {low} to {high}; are they on one scale?"
+        )
+        figures = {"its_range": f"{least} to {most}", "range": f"{low} to {high}"}
+        yield make_caution("other_scale", sentence, **figures)
 
 
 def _is_word_by_word(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> bool:
@@ -249,7 +366,10 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
 
 
 def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caution]:
-    """Make a caution about a judge with a tenth of its answers in labels that no annotator uses."""
+    """Count a judge's answers in labels that no annotator uses.
+
+    Where nearly all are such, judge and annotators have no vocabulary in common.
+    """
     words = [
         label if isinstance(label, frozenset) else {label_text(label)}
         for label in matrix.categories
@@ -263,17 +383,61 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         if (unknown_words := words[code].difference(human_words))
     }
     n_strange, n_answers = int(counts[list(strange)].sum()), int(counts.sum())
-    if human_words and strange and n_strange >= _MANY_STRANGE * n_answers:
-        label = min(strange[max(strange, key=counts.__getitem__)])
-        figures = {
-            "label": shorten(label),
-            "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
-            "n_strange": n_strange,
-            "n_answers": n_answers,
-        }
+    if not human_words or not strange:
+        return
+    ordered = sorted(strange, key=lambda code: (-counts[code], code))
+    label = min(strange[ordered[0]])
+    figures: dict[str, Any] = {"n_strange": n_strange, "n_answers": n_answers}
+    apart = [code for code in ordered if words[code].isdisjoint(human_words)]
+    n_apart = int(counts[apart].sum())  # a set may hold known labels beside unknown ones
+    if n_apart >= _NEARLY_ALL * n_answers and n_answers >= _FEWEST_ANSWERS:
+        theirs = list_names([min(strange[code]) for code in apart])
+        figures["n_strange"] = n_apart
+        figures |= {"labels": theirs, "human_labels": list_names(human_words)}
         sentence = (
-            f"{n_strange} of {n_answers} answers of the judge are labels that no annotator ever "
-            f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
-            "both write labels in the same way"
+            f"{n_apart} of {n_answers} answers of the judge are labels that no annotator uses: "
+            f"the judge writes {theirs}, the annotators {figures['human_labels']}"
         )
-        yield make_caution("strange_labels", sentence, **figures)
+        yield make_caution("vocabulary", sentence, **figures)
+        return
+    figures |= {
+        "label": shorten(label),
+        "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
+    }
+    are = "is a label" if n_strange == 1 else "are labels"
+    sentence = (
+        f"{n_strange} of {n_answers} answers of the judge {are} that no annotator ever "
+        f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
+        "both write labels in the same way"
+    )
+    yield make_caution("strange_labels", sentence, **figures)
+
+
+def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
+    """Tell a judge that scores from 0 to 100 where annotators score from 0 to 1, or the reverse."""
+    theirs, own = humans[~np.isnan(humans)], answers[~np.isnan(answers)]
+    low, high = sorted((theirs, own), key=lambda side: side.max(initial=0.0))
+    top = low.max(initial=0.0)
+    if len(own) < _FEWEST_ANSWERS or not high.max(initial=0.0) >= _FARTHER * top > 0:
+        return
+    n_strange = int(np.count_nonzero(~np.isin(own, theirs)))
+    if np.mean(high > top) > 0.5:
+        spans = [f"{side.min():g}–{side.max():g}" for side in (own, theirs)]
+        sentence = (
+            f"{n_strange} of {len(own)} answers of the judge are labels that no annotator uses: "
+            f"the judge writes {spans[0]}, the annotators {spans[1]}"
+        )
+        figures = {"n_strange": n_strange, "n_answers": len(own)}
+        labels = {"labels": spans[0], "human_labels": spans[1]}
+        yield make_caution("vocabulary", sentence, **figures, **labels)
+
+
+def _judge_vocabulary(result: AltTestResult) -> AltTestResult:
+    """Take the outcome back where judge and annotators have no vocabulary in common."""
+    reasons = [row for row in result.cautions if row.code == "vocabulary"]
+    if not reasons:
+        return result
+    kept = tuple(row for row in result.cautions if row.code != "vocabulary")
+    because = replace(reasons[0], sentence=f"{reasons[0].sentence}.")
+    said: dict[str, Any] = {"outcome": "no_evidence", "finding": "no_evidence", "passed": False}
+    return replace(result, because=because, cautions=kept, **said)

@@ -13,7 +13,7 @@ from voirdire._messages import shorten
 from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.io.cells import label_text
 from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
-from voirdire.studies.diagnosis import Diagnosis, diagnose, find_level
+from voirdire.studies.diagnosis import Diagnosis, diagnose, find_level, find_majority
 from voirdire.studies.disputed_items import DisputedItem, find_disputed
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.gold import GoldResult, measure_matrix
@@ -136,12 +136,10 @@ def _against_majority(matrix: LabelMatrix, plan: TestPlan, question: str) -> tup
     """Measure judges against the majority of annotators, where labels are names."""
     if matrix.kind not in ("boolean", "choice", "pairwise") or matrix.humans.dtype.kind == "f":
         return ()
-    shares = stats.majority_shares(matrix.humans, n_labels=max(len(matrix.categories), 2))
-    majority = np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
     return tuple(
         measure_matrix(
             matrix,
-            majority,
+            find_majority(matrix),
             question,
             confidence_level=plan.confidence_level,
             seed=plan.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
-from voirdire.io import Reading
+from voirdire.io import Reading, read_labels
 from voirdire.io.cells import label_text
-from voirdire.io.labels import hash_labels
+from voirdire.io.labels import hash_labels, match_pairs
 from voirdire.judging import JudgeCalibration, QuestionCalibration
+from voirdire.records import Dropped  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,
@@ -35,17 +37,16 @@ from voirdire.studies.label_matrix import align
 from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable
-    from voirdire.records import Dropped
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.study import Labels
 
-__all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
+__all__ = ["GoldExamination", "GoldResult", "examine_gold", "majority_labels", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
 _FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
@@ -110,7 +111,7 @@ class GoldExamination:
         SHA-256 over the gold labels.
     """
 
-    results: tuple[GoldResult, ...]
+    results: tuple[GoldResult, ...] = field(metadata={"key": "gold"})
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     understood: str = ""
     fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -265,6 +266,7 @@ def examine_gold(
     _check_gold(truth)
     answered = names or tuple(truth.questions)
     machines = read_side("judges", judges, replace(reading, kind=truth.kind), names)
+    truth, machines = match_pairs([truth, machines])
     shared = [name for name in answered if name in machines.questions and name in truth.questions]
     if not shared:
         msg = (
@@ -300,6 +302,37 @@ def examine_gold(
         thresholds=machines.thresholds,
         gold_hash=hash_labels(truth.frame),
     )
+
+
+def majority_labels(humans: LabelTable) -> LabelTable:
+    """Return what most annotators of each item say, as labels of one rater.
+
+    Parameters
+    ----------
+    humans : LabelTable
+        Labels of annotators.
+
+    Returns
+    -------
+    LabelTable
+        Without the items on which no label is ahead of all others.
+
+    Examples
+    --------
+    >>> from voirdire.io import read_labels
+    >>> humans = {"a": {1: True, 2: True}, "b": {1: True, 2: False}, "c": {1: False}}
+    >>> table = read_labels(humans, role="annotator", kind="boolean")
+    >>> majority_labels(table).frame.select("item", "label").rows()
+    [('1', 'true')]
+    """
+    import polars as pl
+
+    item = ("question", "item")
+    votes = humans.frame.drop_nulls("label").group_by(*item, "label", maintain_order=True).len()
+    ahead = votes.filter(pl.col("len") == pl.col("len").max().over(item))
+    alone = ahead.filter(pl.len().over(item) == 1).drop("len")
+    rows = alone.with_columns(annotator=pl.lit("majority"))
+    return read_labels(rows, role="annotator", kind=humans.kind, source_name="the majority")
 
 
 def measure_matrix(

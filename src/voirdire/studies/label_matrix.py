@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable
     from voirdire.io.values import CodedColumn
 
-__all__ = ["LabelMatrix", "Side", "align", "units_by_item"]
+__all__ = ["LabelMatrix", "Side", "align", "check_numbering", "check_words", "units_by_item"]
 
 _MOST_SHOWN = 10
 _BY_CHANCE = 0.001
@@ -159,6 +159,7 @@ def align(
     if not len(people):
         msg = f"no annotation of the question {question!r} is left to examine."
         raise NoDataError(msg)
+    check_numbering(people, machines)
     # sorted by name, so that the order of rows in a file changes no figure
     items = {item: row for row, item in enumerate(sorted(people.item.used()))}
     sides = [
@@ -201,6 +202,20 @@ def align(
     )
 
 
+def check_numbering(people: LabelTable, machines: LabelTable) -> None:
+    """Refuse items that are counted from 0 on one side, and from 1 on the other."""
+    sides = [{*people.item.used()}, {*machines.item.used()}]
+    n_items = len(sides[0])
+    counts = [{str(first + place) for place in range(n_items)} for first in (0, 1)]
+    if sides in (counts, counts[::-1]):
+        spans = [f"0 to {n_items - 1}", f"1 to {n_items}"][:: 1 if sides == counts else -1]
+        msg = (
+            f"`judges` must number the items as `humans` do, got {spans[1]} beside {spans[0]}. "
+            "Count them from the same number in both."
+        )
+        raise InputError(msg)
+
+
 def _annotators(humans: LabelTable, people: LabelTable, question: str) -> list[str]:
     """Name all annotators, also those without a usable label."""
     asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
@@ -231,6 +246,7 @@ class Side:
     def __init__(self, table: LabelTable, raters: list[str], items: Mapping[str, int]) -> None:
         self.table = table
         self.raters = raters
+        self.first_annotated = next(iter(items))
         self.rows = _positions(table.item, items)  # -1 for items without annotations
         self.columns = _positions(table.rater, {name: n for n, name in enumerate(raters)})
         self._shape = len(items), len(raters)
@@ -242,6 +258,11 @@ class Side:
         matrix[self.rows[there], self.columns[there]] = values[there]
         return matrix
 
+    def first_item(self, column: int) -> str:
+        """Return the item of a rater's first label; none where a rater has no label."""
+        rows = np.flatnonzero(self.columns == column)
+        return str(self.table.item.value(int(rows[0]))) if len(rows) else "none"
+
     def count(self, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Count some labels by rater."""
         return np.bincount(self.columns[kept], minlength=len(self.raters))
@@ -251,8 +272,8 @@ def _positions(column: CodedColumn, place: Mapping[str, int]) -> NDArray[np.intp
     return np.array([*map(place.get, column.values, repeat(-1)), -1], np.intp)[column.codes]
 
 
-def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
-    """Give the labels of all parts the same codes."""
+def check_words(parts: Sequence[LabelTable]) -> None:
+    """Refuse labels that judges and annotators spell in two ways."""
     from voirdire.io.labels import check_spellings, list_words
 
     if parts[0].kind in ("choice", "multilabel"):
@@ -261,6 +282,11 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
             what="labels of annotators and judges",
             way_out="Correct one of them, or accept them as one with `normalize_labels`.",
         )
+
+
+def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
+    """Give the labels of all parts the same codes."""
+    check_words(parts)
     code_of: dict[Any, int] = {}
     codes = []
     for part in parts:
@@ -282,7 +308,8 @@ def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, t
         if not n_common:
             msg = (
                 f"`{name}` must share items with `humans`, got none in common for "
-                f"{shorten(rater)!r}. Check that both use the same item ids."
+                f"{shorten(rater)!r}: its first item is {shorten(side.first_item(column))!r}, and "
+                f"theirs {shorten(side.first_annotated)!r}. Use the same item ids in both."
             )
             raise NoDataError(msg)
         if n_strange:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from voirdire.stats.power_analysis import (
     DEFAULT_SIZES,
     PowerGrid,
     PowerResult,
+    bound_power,
     resample_rows,
     simulate_rows,
 )
-from voirdire.studies.examination import check_alignment
+from voirdire.studies.examination import check_alignment, choose_alignment
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import check_kinds
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, EpsilonMode
     from voirdire.io import LabelTable
+    from voirdire.stats.alignment import Scorer
     from voirdire.stats.noise_model import NoiseModel
     from voirdire.stats.power_analysis import PowerRow
     from voirdire.studies.label_matrix import LabelMatrix
@@ -49,7 +52,7 @@ def power_from_pilot(
     *,
     judge: str | None = None,
     question: str | None = None,
-    alignment: AlignmentName = "accuracy",
+    alignment: AlignmentName | None = None,
     labels: Sequence[Any] | None = None,
     clustered: bool = False,
     n_items: int | Sequence[int] = DEFAULT_SIZES,
@@ -76,7 +79,8 @@ def power_from_pilot(
     judge, question : str, optional
         Which judge and which question; needed where there are several.
     alignment : str, optional
-        How close two labels are, see `voirdire.alt_test`.
+        How close two labels are, see `voirdire.alt_test`; by default ``"neg_rmse"`` for a scale,
+        else ``"accuracy"``.
     labels : sequence, optional
         The declared label universe.
     clustered : bool, optional
@@ -105,10 +109,13 @@ def power_from_pilot(
     Notes
     -----
     A pilot is a small sample: its power figures inherit its error, which the standard errors of
-    the rows do not show. Items that the judge was not asked about are left out; those on which it
-    failed are drawn, and left out of the test of the study as the examination's main figures
-    leave them out. Missing labels of annotators are drawn with their items; where noise is
-    simulated as many are missing, of annotators and of the judge, but at random.
+    the rows do not show. `low` and `high` of the smallest plans do: percentiles over 60 pilots
+    that are drawn from its items, with 60 studies from each.
+
+    Items that the judge was not asked about are left out; those on which it failed are drawn, and
+    left out of the test of the study as the examination's main figures leave them out. Missing
+    labels of annotators are drawn with their items; where noise is simulated as many are missing,
+    of annotators and of the judge, but at random.
 
     The exact test takes its time: about 10 s for 6 annotators, 200 simulations and one ε at the
     default sizes, and more for each further ε and number of annotators.
@@ -128,6 +135,7 @@ def power_from_pilot(
     >>> [(size.n_annotators, size.n_items) for size in result.smallest_sizes]
     [(3, 150), (5, 150)]
     """
+    alignment = alignment or choose_alignment(humans.kind)
     check_alignment(alignment)
     check_kinds([humans.kind, judges.kind], [alignment])
     question = _choose_one(humans.questions, question, what="question")
@@ -164,8 +172,8 @@ def power_from_pilot(
         "pilot_clusters": n_clusters,
     }
     request = {"question": question, "alignment": alignment, "clustered": clustered}
-    rows, kappas, model = _simulate(matrix, grid, alignment)
-    return PowerResult.of(
+    rows, kappas, model, pilot_labels, scorer = _simulate(matrix, grid, alignment)
+    result = PowerResult.of(
         rows,
         wanted_power=grid.wanted_power,
         human_kappa=kappas[0],
@@ -175,14 +183,23 @@ def power_from_pilot(
         cautions=tuple(_cautions(matrix, n_clusters, simulated=grid.n_annotators[-1] > n_pilot)),
         settings=as_plain(grid) | pilot | request,
     )
+    plans = []
+    for plan in result.smallest_plans:
+        if plan.n_items is not None and plan.n_annotators <= n_pilot:
+            one = replace(grid, n_items=(plan.n_items,), epsilon=(plan.epsilon,))
+            low, high = bound_power(pilot_labels, scorer, one, n_annotators=plan.n_annotators)
+            plans.append(replace(plan, low=low, high=high))
+        else:
+            plans.append(plan)
+    return replace(result, smallest_plans=tuple(plans))
 
 
 def _simulate(
     matrix: LabelMatrix, grid: PowerGrid, alignment: AlignmentName
-) -> tuple[list[PowerRow], tuple[float, float], NoiseModel | None]:
+) -> tuple[list[PowerRow], tuple[float, float], NoiseModel | None, Raters, Scorer]:
     """Resample for panels up to the pilot's size, and simulate larger ones.
 
-    Also return the pooled kappas of the pilot, and the noise model where one fits.
+    Also return the pooled kappas of the pilot, the noise model where one fits, and the pilot.
     """
     humans, answers = matrix.humans, matrix.answers[:, 0]
     larger = [m for m in grid.n_annotators if m > len(matrix.annotators)]
@@ -230,7 +247,7 @@ def _simulate(
             label_share=label_share,
             judge_share=judge_share,
         )
-    return rows, kappas, model
+    return rows, kappas, model, pilot, scorer
 
 
 def _choose_one(names: Sequence[str], name: str | None, *, what: str) -> str:

@@ -11,16 +11,20 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
+from voirdire.io.labels import match_pairs
 from voirdire.io.values import format_name
+from voirdire.records import Dropped
 from voirdire.stats import (
+    ChainedRate,
     RateDifference,
     RateResult,
+    chain_rates,
     compare_rates,
     estimate_rate,
     majority_shares,
 )
 from voirdire.stats.cautions import list_names
-from voirdire.studies.label_matrix import Side, units_by_item
+from voirdire.studies.label_matrix import Side, check_numbering, check_words, units_by_item
 from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.io import LabelTable
-    from voirdire.records import Dropped
     from voirdire.stats.rates import LabelledItems, RateMethod
     from voirdire.studies.study import Labels
 
@@ -71,13 +74,16 @@ class RateReport:
     ----------
     results : tuple of QuestionRate
         One per question and judge.
+    chains : dict of str to ChainedRate
+        Of each judge: how often all questions hold in a row; empty where it was not asked for.
     dropped : tuple of Dropped
         Every label that was set aside, with its reason.
     understood : str
         One line about the labels that were read.
     """
 
-    results: tuple[QuestionRate, ...]
+    results: tuple[QuestionRate, ...] = field(metadata={"key": "rates"})
+    chains: dict[str, ChainedRate] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     understood: str = ""
 
@@ -90,29 +96,25 @@ class RateReport:
         import polars as pl
 
         rows = [
-            _row(each, group, result)
+            {
+                "question": each.question,
+                "judge": each.judge,
+                "group": group,
+                "rate": result.rate.estimate,
+                "low": result.rate.low,
+                "high": result.rate.high,
+                "method": result.method,
+                "human": result.human.estimate,
+                "human_low": result.human.low,
+                "human_high": result.human.high,
+                "naive": result.naive.estimate,
+                "n_items": result.n_items,
+                "n_labelled": result.n_labelled,
+            }
             for each in self.results
             for group, result in ((None, each.result), *each.groups.items())
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _row(each: QuestionRate, group: str | None, result: RateResult) -> dict[str, Any]:
-    return {
-        "question": each.question,
-        "judge": each.judge,
-        "group": group,
-        "rate": result.rate.estimate,
-        "low": result.rate.low,
-        "high": result.rate.high,
-        "method": result.method,
-        "human": result.human.estimate,
-        "human_low": result.human.low,
-        "human_high": result.human.high,
-        "naive": result.naive.estimate,
-        "n_items": result.n_items,
-        "n_labelled": result.n_labelled,
-    }
 
 
 def rate(
@@ -126,6 +128,7 @@ def rate(
     probabilities: bool = False,
     by: str | None = None,
     metadata: pl.DataFrame | None = None,
+    chain: bool = False,
     clustered: bool = False,
     reading: Reading | None = None,
     confidence_level: float = 0.95,
@@ -153,6 +156,10 @@ def rate(
         them; two groups are compared.
     metadata : polars.DataFrame, optional
         What is known about the items, as `voirdire.io.read_metadata` gives it.
+    chain : bool, optional
+        Whether the questions are steps in a row, in their order, each answered about what came
+        through the steps before: the rate at the end is the product, see
+        `voirdire.stats.chain_rates`.
     clustered : bool, optional
         Whether the tables' clusters are the independent units.
     reading : Reading, optional
@@ -192,18 +199,37 @@ def rate(
     people = read_side("humans", humans, replace(reading, threshold=None), names)
     as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
     machines = read_side("judges", judges, as_judges, names)
-    yes = _find_counted_label(people, label)
+    people, machines = match_pairs([people, machines])
+    yes = _find_counted_label(people, machines, label)
     shared = [name for name in names or people.questions if name in machines.questions]
     if not shared:
         msg = f"no judge answered a question that people labelled ({shorten(people.questions)})."
         raise NoDataError(msg)
+    if chain and len(shared) < 2:
+        msg = f"`chain` needs two questions that people and judges answered, got {shared[0]!r}."
+        raise InputError(msg)
     group_of = _groups(by, metadata)
-    results = []
+    results, dropped = [], [*people.dropped, *machines.dropped]
     for question in shared:
         verdict_table = machines.of_questions([question])
         label_table = people.of_questions([question])
         for judge in verdict_table.raters:
-            data = _Question(verdict_table.of_raters([judge]), label_table, yes)
+            own = verdict_table.of_raters([judge])
+            check_numbering(label_table, own)
+            data = _Question(own, label_table, yes)
+            told, judged = label_table.item.used(), {*data.items}
+            if n_lost := len([item for item in told if item not in judged]):
+                if n_lost == len(told):
+                    msg = (
+                        f"`humans` must share items with `judges`, got none in common for "
+                        f"{shorten(judge)!r}: its first item is {shorten(data.items[0])!r}, and "
+                        f"theirs {shorten(told[0])!r}. Use the same item ids in both."
+                    )
+                    raise NoDataError(msg)
+                reason = f"{n_lost} labelled items without a verdict"
+                dropped.append(
+                    Dropped(reason=reason, source="humans", rater=judge, question=question)
+                )
             settings: dict[str, Any] = {
                 "labelled": labelled,
                 "clusters": data.clusters() if clustered else None,
@@ -223,9 +249,25 @@ def rate(
     if reasons:
         msg = f"{len(reasons)} of {len(results)} rates are undefined: {reasons[0]}."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-    dropped = tuple(dict.fromkeys([*people.dropped, *machines.dropped]))
+    chains = {}
+    for judge in dict.fromkeys(row.judge for row in results) if chain else ():
+        steps = {row.question: row.result.rate for row in results if row.judge == judge}
+        if len(steps) == len(shared) and all(step.estimate > 0 for step in steps.values()):
+            chains[judge] = chain_rates(steps)
+    largest = max(results, key=lambda row: row.result.n_items).result
+    annotators = format_count(len(people.raters), "annotator")
+    parts = [
+        format_count(len({row.judge for row in results}), "judge"),
+        format_count(len({row.question for row in results}), "question"),
+        format_count(largest.n_items, "item"),
+        f"{largest.n_labelled:,} of them labelled by {annotators}",
+        format_set_aside(len({*dropped})),
+    ]
     return RateReport(
-        results=tuple(results), dropped=dropped, understood=_understand(results, people, dropped)
+        results=tuple(results),
+        chains=chains,
+        dropped=tuple(dict.fromkeys(dropped)),
+        understood=", ".join(parts),
     )
 
 
@@ -290,7 +332,7 @@ def _add_groups(
     return replace(question_rate, groups=rates, difference=difference)
 
 
-def _find_counted_label(people: LabelTable, label: str | None) -> Any:
+def _find_counted_label(people: LabelTable, machines: LabelTable, label: str | None) -> Any:
     if people.kind == "boolean":
         if label is not None:
             msg = f"`label` must be left out for booleans, whose true is counted, got {label!r}."
@@ -301,6 +343,14 @@ def _find_counted_label(people: LabelTable, label: str | None) -> Any:
         msg = (
             f"`label` must be one of the labels of a choice ({list_names(labels, most=10)}), got "
             f"{label!r} for a {people.kind} question."
+        )
+        raise InputError(msg)
+    said = machines.label.used()
+    check_words([people, machines])
+    if label not in said and not {*said} <= {*labels}:
+        msg = (
+            f"`judges` must write labels as `humans` do, got {list_names(said, most=10)} and no "
+            f"{label!r}. Correct them."
         )
         raise InputError(msg)
     return label
@@ -318,17 +368,3 @@ def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | N
         for item, group in metadata.select("item", by).iter_rows()
         if group is not None
     }
-
-
-def _understand(
-    results: Sequence[QuestionRate], people: LabelTable, dropped: Sequence[Dropped]
-) -> str:
-    first = max(results, key=lambda row: row.result.n_items).result
-    parts = [
-        format_count(len({row.judge for row in results}), "judge"),
-        format_count(len({row.question for row in results}), "question"),
-        format_count(first.n_items, "item"),
-        f"{first.n_labelled:,} of them labelled by {format_count(len(people.raters), 'annotator')}",
-        format_set_aside(len(dropped)),
-    ]
-    return ", ".join(parts)

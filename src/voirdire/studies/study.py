@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +34,10 @@ __all__ = [
     "check_kinds",
     "format_count",
     "format_set_aside",
+    "is_column",
+    "join_column",
+    "name_rows",
+    "notes_on_gold",
     "read_side",
     "read_study",
 ]
@@ -39,8 +45,9 @@ __all__ = [
 Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource | Verdicts]"
 """Sources of judges, annotators or gold labels."""
 
-_MOST_SHOWN = 10
+_MOST_SHOWN, _MOST_NAMED = 10, 12
 _RATERS = ("rater", "annotator", "judge")
+_PLAIN_NAME = re.compile(r"[\w.@+/:-]{1,60}")
 _MODEL_NAME = re.compile(
     r"(?<![a-z0-9])(?:gpt|claude|gemini|llama|qwen|mistral|deepseek|llm|judge)", re.IGNORECASE
 )
@@ -61,15 +68,16 @@ class Study:
     def dropped(self) -> tuple[Dropped, ...]:
         """Rows that were set aside in reading."""
         tables = (self.humans, self.judges, self.gold)
-        return tuple(row for table in tables if table is not None for row in table.dropped)
+        rows = (row for table in tables if table is not None for row in table.dropped)
+        return tuple(dict.fromkeys(rows))
 
     def understood(self) -> str:
         """Describe the labels that were read in one line."""
         humans, judges = self.humans, self.judges
         n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
         parts = [
-            format_count(len(humans.raters), "annotator"),
-            format_count(len(judges.raters), "judge"),
+            _name_all(humans.raters, "annotator"),
+            _name_all(judges.raters, "judge"),
         ]
         if len(self.questions) > 1:
             parts.append(format_count(len(self.questions), "question"))
@@ -86,6 +94,13 @@ class Study:
         parts += [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
         notes = dict.fromkeys([*humans.notes, *judges.notes])
         return " ".join([", ".join(parts), *(f"({note})" for note in notes)])
+
+
+def _name_all(raters: Sequence[str], noun: str) -> str:
+    names = [x if _PLAIN_NAME.fullmatch(x) else repr(shorten(x)) for x in raters[:_MOST_NAMED]]
+    more = len(raters) - len(names)
+    listing = ", ".join([*names, *([f"and {more} more"] if more else [])])
+    return f"{format_count(len(raters), noun)} ({listing})"
 
 
 def format_count(count: int, noun: str) -> str:
@@ -112,7 +127,7 @@ def read_study(
     The annotators come first, since their labels show the kind. A declared format is for standard
     input where that is read, else for every file.
     """
-    from voirdire.io.labels import join_tables, split_raters
+    from voirdire.io.labels import check_tops, join_tables, match_pairs, split_raters
 
     verdicts = _verdicts_in_memory(judges)
     kinds = _kinds_of_verdicts(verdicts)
@@ -131,7 +146,7 @@ def read_study(
         asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
     columns_of_file: Mapping[str, frozenset[str]] = {}
-    if reading.columns and not piped:
+    if (reading.columns or reading.where) and not piped:
         columns_of_file = _find_columns((humans, judges, gold), reading)
     read_tables = partial(_read, piped=piped, columns_of_file=columns_of_file)
     by_people = replace(reading, kind=kind)
@@ -143,6 +158,11 @@ def read_study(
         unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
         by_gold = replace(by_judges, columns=unnamed, threshold=None, judge_columns=None)
         truth = join_tables(read_tables("gold", gold, by_gold, asked))
+    if kind is None and truth is None:
+        people, machines = _unify_booleans(people, machines)
+    check_tops([x for x in (people, machines, truth) if x is not None])
+    sides = match_pairs([x for x in (people, machines, truth) if x is not None], reading.labels)
+    people, machines, truth = sides[0], sides[1], sides[2] if gold is not None else None
     check_kinds([x.kind for x in (people, machines, truth) if x is not None], alignments)
     return Study(
         humans=people,
@@ -158,6 +178,46 @@ def read_study(
             ),
         ],
     )
+
+
+def _unify_booleans(*sides: LabelTable) -> Sequence[LabelTable]:
+    """Read words as truth values where people write yes and no, and judges true and false."""
+    from voirdire.io.labels import list_words
+
+    words = [{word.casefold() for word in list_words(side.label)} for side in sides]
+    is_boolean = all(side.kind == "choice" for side in sides) and all(
+        each <= {*TRUE_WORDS, *FALSE_WORDS} for each in words
+    )
+    if not is_boolean or words[1] <= words[0]:
+        return sides
+    return [
+        replace(
+            side,
+            kind="boolean",
+            label=side.label.recode([word.casefold() in TRUE_WORDS for word in side.label.values]),
+        )
+        for side in sides
+    ]
+
+
+def notes_on_gold(study: Study, humans: Any) -> list[str]:
+    """Say that one label of each item is gold, and how it is used; `humans` are the files."""
+    import numpy as np
+
+    people = study.humans
+    n_names = len(people.item.values) + 1
+    n_items = len(np.unique(people.question.codes.astype(np.int64) * n_names + people.item.codes))
+    if study.gold is not None or n_items < len(people):
+        return []
+    if len(people.raters) > 1:
+        n_raters = len(people.raters)
+        note = f"each of {n_items:,} items has one label, by one of {n_raters:,} annotators: nobody"
+        return [f"{note} is compared with another. Gold, `--gold`, must be of one person."]
+    files = [shlex.quote(str(x)) for x in _several(humans) if isinstance(x, str | Path)]
+    command = f"`voirdire examine --gold {files[0] if files else 'FILE'} --judges FILE`"
+    return [
+        f"each of {n_items:,} items has one label, which is gold: {command} measures judges by it"
+    ]
 
 
 def _notes_on_models(annotators: Sequence[str]) -> list[str]:
@@ -280,8 +340,14 @@ def _read(
     if isinstance(given, Mapping) and given and all(map(_is_frame, given.values())):
         sources = [(str(name), frame) for name, frame in given.items()]
     tables = []
+    are_files = side == "humans" and len(sources) > 1
+    stems = Counter(Path(x).stem for _, x in sources if isinstance(x, str | Path))
     for name, source in sources:
         is_path = isinstance(source, str | Path)
+        if _is_frame(source) and hasattr(source, "reset_index"):
+            has_index = not hasattr(source.index, "step")  # it is no range
+            known = {"item", "id", "label", "value", *(reading.columns or ())}
+            source = name_rows(source) if has_index and known.isdisjoint(source.columns) else source  # noqa: PLW2901
         is_open = hasattr(source, "read")
         if not (is_path or is_open or isinstance(source, Mapping) or _is_frame(source)):
             msg = (
@@ -289,19 +355,25 @@ def _read(
                 f"{{rater: {{item: label}}}}, got {type(source).__name__}."
             )
             raise InputError(msg)
+        who = name
+        if are_files and is_path and not _is_pipe(source):  # people without names are files
+            path = Path(source)
+            who = path.stem if stems[path.stem] < 2 else f"{path.parent.name}/{path.stem}"
         for file in files_of(source) if is_path and side != "humans" else [source]:
             settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
             if str(file) in columns_of_file:
                 lacking = frozenset().union(*columns_of_file.values()) - columns_of_file[str(file)]
-                column_names = settings.columns or {}
                 column_names = {
-                    ours: yours for ours, yours in column_names.items() if yours not in lacking
+                    ours: yours
+                    for ours, yours in (settings.columns or {}).items()
+                    if lacking.isdisjoint([yours, *map(str.strip, yours.split(","))])
                 }
-                settings = replace(settings, columns=column_names)
+                where = [each for each in settings.where if each.partition("=")[0] not in lacking]
+                settings = replace(settings, columns=column_names, where=where)
             # a stream can be read only once
             asked = questions if len(questions) == 1 or not _is_pipe(file) else ()
             of_questions = [
-                read_labels(file, role=role, reading=settings, question=question, rater_name=name)
+                read_labels(file, role=role, reading=settings, question=question, rater_name=who)
                 for question in asked or (None,)
             ]
             if len(of_questions) > 1 and of_questions[0].frame.drop("question").equals(
@@ -335,6 +407,45 @@ def _is_pipe(source: Any) -> bool:
 
 def _is_frame(given: Any) -> bool:
     return hasattr(type(given), "columns")
+
+
+def is_column(given: Any) -> bool:
+    """Tell whether labels are one column of a frame of pandas or polars."""
+    return hasattr(given, "to_frame") and not _is_frame(given)
+
+
+def name_rows(frame: Any) -> Any:
+    """Give the rows of a frame items: its index in pandas, in polars their numbers."""
+    if not {"item", "id"}.isdisjoint(frame.columns):
+        return frame
+    is_pandas = hasattr(frame, "reset_index")
+    return frame.reset_index(names="item") if is_pandas else frame.with_row_index("item")
+
+
+def join_column(name: str, column: Any, humans: Any) -> dict[str, Any]:
+    """Give a column of labels the items of the annotators' frame: by index, or row by row."""
+    if not _is_frame(humans):
+        msg = (
+            f"`humans` must be a data frame beside a column `{name}`, got {type(humans).__name__}."
+        )
+        raise InputError(msg)
+    frame = name_rows(humans)
+    items = frame["item" if "item" in frame.columns else "id"]
+    if hasattr(column, "index"):
+        items = items.set_axis(humans.index)
+        rows = humans.index[humans.index.isin(column.index)]
+        if not (len(rows) and column.index.is_unique and humans.index.is_unique):
+            rule = "must have the same index, each value of which stands once"
+            msg = f"`{name}` and `humans` {rule}. Take both from one frame."
+            raise InputError(msg)
+        labels = items.loc[rows].to_frame("item").assign(label=column.loc[rows].to_numpy())
+    elif len(column) != len(items):
+        lengths = {name: len(column), "humans": len(items)}
+        msg = f"`{name}`, `humans` must have the same length, got {lengths}."
+        raise InputError(msg)
+    else:
+        labels = items.alias("item").to_frame().with_columns(column.alias("label"))
+    return {str(column.name or name): labels}
 
 
 # Verdicts in memory as the judges -------------------------------------------------------------

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._messages import shorten
+from voirdire._messages import did_you_mean, shorten
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire._validation import change_fields, check_epsilons
+from voirdire._validation import change_fields, check_epsilons, check_names
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io import Reading
 from voirdire.records import Dropped
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.figures import passes
 from voirdire.stats.results import html_table, summary_rows, text_table
+from voirdire.studies.diagnosis import SliceReliability, measure_slices
 from voirdire.studies.disputed_items import add_texts
-from voirdire.studies.examination import check_alignment, examine_matrix
+from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.plan import TestPlan
-from voirdire.studies.study import format_count, read_study
+from voirdire.studies.study import (
+    format_count,
+    is_column,
+    join_column,
+    name_rows,
+    read_study,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +65,8 @@ class PooledQuestion:
     question : str
         Which one.
     winning_rate : float
-        ω with the p-values of all questions under one Benjamini-Yekutieli; nan without annotators.
+        ω with the deciding p-values of all questions under one Benjamini-Yekutieli; nan without
+        annotators.
     winning_rate_alone : float
         ω of the question by itself.
     passed : bool
@@ -116,6 +125,9 @@ class Examination:
         One line about the labels that were read.
     cautions : tuple of Caution
         Cautions about the whole, such as selection of the best of several judges.
+    reliability : tuple of SliceReliability
+        For booleans with probabilities and metadata: how well calibrated each judge is in every
+        slice, beside the annotators' majority.
     """
 
     results: tuple[AltTestResult, ...] = field(metadata={"key": "examinations"})
@@ -125,6 +137,7 @@ class Examination:
     questions: tuple[QuestionFindings, ...] = field(default=(), repr=False)
     understood: str = ""
     cautions: tuple[Caution, ...] = field(default=(), repr=False)
+    reliability: tuple[SliceReliability, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return text_table(summary_rows(self._ranked())) if self.results else "no results"
@@ -192,12 +205,14 @@ class Examination:
 
 
 def examine(
+    table: Labels | None = None,
     *,
     judges: Labels,
-    humans: Labels,
+    humans: Labels | None = None,
     alignment: AlignmentName
     | VectorizedScore
-    | Sequence[AlignmentName | VectorizedScore] = "accuracy",
+    | Sequence[AlignmentName | VectorizedScore]
+    | None = None,
     kind: QuestionKind | None = None,
     labels: Sequence[Any] | None = None,
     gold: Labels | None = None,
@@ -216,12 +231,17 @@ def examine(
 
     Parameters
     ----------
+    table : data frame or path, optional
+        Labels of people and judges in one, in place of `humans`: `judges` then names which of its
+        raters are judges.
     judges, humans : LabelTable, data frame, path, mapping, or list of these
         Labels: files, data frames, or ``{rater: {item: label}}``, as `voirdire.io.read_labels`
-        reads them; for one judge also ``{item: label}``. Judges may also be a folder of verdicts,
+        reads them; for one judge also ``{item: label}``. In pandas an index that is no range
+        names the items of a frame that has no such column. Judges may also be a folder of verdicts,
         or what `voirdire.judge` gave: by itself, in a list, or as ``{name: verdicts}``.
     alignment : str, callable, or sequence of these, optional
-        How close two labels are, see `voirdire.alt_test`.
+        How close two labels are, see `voirdire.alt_test`; by default ``"neg_rmse"`` for a scale,
+        else ``"accuracy"``.
     kind : {"boolean", "choice", "multilabel", "scale", "text", "pairwise"}, optional
         What the question asks for; by default what the alignment needs, or what the labels leave
         no choice about.
@@ -278,22 +298,19 @@ def examine(
     >>> judges = {"mine": mine, "yours": dict.fromkeys(range(60), 1)}
     >>> found = examine(judges=judges, humans=wide)
     >>> found.understood
-    '3 annotators, 2 judges, 60 items, boolean, nothing set aside'
+    '3 annotators (a, b, c), 2 judges (mine, yours), 60 items, boolean, nothing set aside'
     >>> [(row.judge, row.winning_rate) for row in found.results]
     [('mine', 1.0), ('yours', 0.0)]
     """
+    known = [row.name for row in fields(TestPlan)] + [*inspect.signature(examine).parameters]
+    check_names(settings, known, of="examine")
     plan = change_fields(plan or TestPlan(), settings)
-    names: Any = alignment
-    if not isinstance(alignment, list | tuple | set | frozenset):
-        names = [alignment]
-    alignments = {each: check_alignment(each) for each in names}
-    if not alignments:
-        msg = "`alignment` must name at least one alignment, got none."
-        raise InputError(msg)
+    alignments = _name_alignments(alignment)
     given_fields: dict[str, Any] = {
         name: x for name, x in (("kind", kind), ("labels", labels)) if x is not None
     }
     reading = replace(reading or Reading(), **given_fields)
+    humans, judges, reading = _name_sides(table, humans, judges, reading)
     if slices is not None:
         slices = _distinct("slices", slices)
         if metadata is None:
@@ -311,8 +328,12 @@ def examine(
         alignments=list(alignments),
         questions=None if questions is None else _distinct("questions", questions),
     )
+    if not alignments:
+        by_kind = choose_alignment(study.humans.kind)
+        alignments = {by_kind: by_kind}
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
+    reliability: list[SliceReliability] = []
     for question in study.questions:
         matrix = align(
             study.judges,
@@ -333,6 +354,10 @@ def examine(
             )
             tables = (table.of_questions([question]) for table in (study.judges, study.humans))
             findings.append(replace(beside, disputed=add_texts(beside.disputed, *tables)))
+            if metadata is not None:
+                about: dict[str, Any] = {"metadata": metadata, "columns": slices}
+                about |= {"question": question, "confidence_level": plan.confidence_level}
+                reliability += measure_slices(matrix, **about)
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     if metadata is not None:
@@ -354,7 +379,19 @@ def examine(
         },
         questions=tuple(findings),
         cautions=_cautions(results, plan),
+        reliability=tuple(reliability),
     )
+
+
+def _name_alignments(alignment: Any) -> dict[Any, str]:
+    """Return the names of alignments, checked; none where the kind of the labels decides."""
+    names: Any = alignment
+    if not isinstance(alignment, list | tuple | set | frozenset):
+        names = [] if alignment is None else [alignment]
+    elif not alignment:
+        msg = "`alignment` must name at least one alignment, got none."
+        raise InputError(msg)
+    return {each: check_alignment(each) for each in names}
 
 
 def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
@@ -369,11 +406,11 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
     doubts = {
         caution.sentence: None
         for row in results
-        for caution in row.cautions
-        if caution.code in ("strange_labels", "strange_annotators")
+        for caution in (row.because, *row.cautions)
+        if caution.code in ("vocabulary", "strange_labels", "strange_annotators")
     }
     for sentence in doubts:
-        warnings.warn(f"{sentence}.", DoubtfulLabelsWarning, stacklevel=3)
+        warnings.warn(f"{sentence.rstrip('.')}.", DoubtfulLabelsWarning, stacklevel=3)
 
 
 def _distinct(name: str, given: Any) -> list[Any]:
@@ -466,7 +503,8 @@ def pool_questions(
         )
         raise InputError(msg)
     # an undefined p-value of a tested annotator counts as 1
-    family = np.nan_to_num([row.p_value for result in listed for row in result.annotators], nan=1.0)
+    p_values = [row.deciding_p_value for result in listed for row in result.annotators]
+    family = np.nan_to_num(p_values, nan=1.0)
     rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate)
     ends = np.cumsum([len(result.annotators) for result in listed])[:-1]
     judge, alignment, epsilon, mode = keys.pop()
@@ -495,12 +533,30 @@ def _question(result: AltTestResult, rejected: NDArray[np.bool_]) -> PooledQuest
 # One question ---------------------------------------------------------------------------------
 
 
+def _name_sides(
+    table: Labels | None, humans: Labels | None, judges: Labels, reading: Reading
+) -> tuple[Labels, Labels, Reading]:
+    """Tell people from judges, where `judges` may name those among the raters of one table."""
+    if table is None and humans is not None:
+        return humans, judges, reading
+    if table is None or humans is not None:
+        msg = "`humans` must be given, or one table of people and judges before `judges`."
+        raise InputError(msg)
+    names: Any = [judges] if isinstance(judges, str) else judges
+    columns = [str(name) for name in getattr(table, "columns", names)]
+    lost = [name for name in names if name not in columns]
+    if lost and {"rater", "annotator", "judge"}.isdisjoint(columns):
+        msg = f"`judges` must name columns of the table, got {shorten(lost[0])!r}."
+        raise InputError(f"{msg}{did_you_mean(lost[0], columns)}")
+    return table, table, replace(reading, judge_columns=list(names))
+
+
 def alt_test(
     judge: Labels,
     humans: Labels,
     *,
     epsilon: float | None = None,
-    alignment: AlignmentName | VectorizedScore = "accuracy",
+    alignment: AlignmentName | VectorizedScore | None = None,
     kind: QuestionKind | None = None,
     labels: Sequence[Any] | None = None,
     gold: Labels | None = None,
@@ -518,9 +574,10 @@ def alt_test(
 
     Parameters
     ----------
-    judge : mapping, data frame or file
-        The judge's labels, ``{item: label}``, or a pandas, polars or pyarrow frame with columns
-        `item` and `label`.
+    judge : mapping, data frame, column or file
+        The judge's labels, ``{item: label}``, a pandas, polars or pyarrow frame with columns
+        `item` and `label`, or a column of the frame of the annotators: ``df["gpt"]`` beside
+        ``df[["ann", "bob"]]``, by the index of pandas, or row by row in polars.
     humans : mapping, data frame or file
         The annotators' labels, ``{annotator: {item: label}}``, or a frame: long (`item`,
         `annotator`, `label`) or wide (`item` and one column per annotator). A label is a text, a
@@ -529,9 +586,10 @@ def alt_test(
     epsilon : float, optional
         The margin; .2 for experts, .15 for skilled annotators, .1 for crowd workers.
     alignment : str or callable, optional
-        How close two labels are: ``"accuracy"``, ``"neg_rmse"`` (numbers), ``"similarity"``
-        (texts), ``"jaccard"``, ``"jaccard_macro"``, ``"jaccard_slots"``, ``"hamming"`` (sets), or
-        a function of two arrays of labels that returns the score of each pair.
+        How close two labels are: ``"accuracy"`` (equal or not), ``"neg_rmse"`` (the distance of
+        numbers; the default for a scale), ``"similarity"`` (texts), ``"jaccard"``,
+        ``"jaccard_macro"``, ``"jaccard_slots"``, ``"hamming"`` (sets), or a function of two arrays
+        of labels that returns the score of each pair.
     kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
         What the question asks for: ``"choice"`` reads numbers as names, ``"scale"`` text as
         numbers, ``"boolean"`` words such as yes and no as truth values. By default what the
@@ -605,6 +663,10 @@ def alt_test(
             "with examine(judges=..., humans=...)."
         )
         raise InputError(msg)
+    beside = humans
+    if is_column(judge):
+        judge, humans = join_column("judge", judge, beside), name_rows(beside)
+    gold = next(iter(join_column("gold", gold, beside).values())) if is_column(gold) else gold
     margins = check_epsilons((plan or TestPlan()).epsilon if epsilon is None else epsilon)
     if len(margins) > 1:
         msg = (

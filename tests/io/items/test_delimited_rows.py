@@ -154,3 +154,34 @@ def test_it_reads_what_the_csv_module_writes(rows, separator):
     assert [
         ("".join(said.content for said in found.prompt), found.response) for found in table.items
     ] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        ("Replies of May,,\n,,\nid,prompt,response\n1,a,b\n", [(1, "title above the header")]),
+        ("sep=;\nid;prompt;response\n1;a;b\n", [(1, "separator line")]),
+        ("# made by hand\nid,prompt,response\n1,a,b\n# end\n", [(1, "comment"), (4, "comment")]),
+        ("id,prompt,response\n1,a,b\nid,prompt,response\n", [(3, "the header again")]),
+    ],
+)
+def test_lines_that_are_no_data_are_set_aside(read, text, reasons):
+    table = read(text, format="csv")
+
+    assert [item.id for item in table.items] == ["1"]
+    assert [(drop.line, drop.reason) for drop in table.dropped if drop.value] == reasons
+
+
+def test_a_header_that_comes_again_far_below_is_set_aside(read):
+    rows = "".join(f"{k},{'a' * 99},b\n" for k in range(4_000))
+
+    table = read(f"id,prompt,response\n{rows}id,prompt,response\n9999,a,b\n", format="csv")
+
+    assert [drop.line for drop in table.dropped] == [4_002]
+    assert table.items[-1].id == "9999"
+
+
+def test_a_line_in_quotes_that_looks_like_a_comment_stays(read):
+    (item,) = read('prompt,response\na,"# Title\n# more\nprompt,response\n"\n', format="csv").items
+
+    assert item.response == "# Title\n# more\nprompt,response\n"

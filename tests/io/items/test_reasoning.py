@@ -13,7 +13,7 @@ WHY = 'They ask for a bomb. {"sorry": 1} `stupid`!'
 ANSWER = "I'm sorry."
 CHANNEL = "<|channel|>final<|message|>"
 MARKERS = [
-    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "thinking", "longcat_think", "reasoning")),
+    *((f"<{tag}>", f"</{tag}>") for tag in ("think", "reflection", "longcat_think", "reasoning")),
     *(("<seed:think>", "</seed:think>"), ("<Think>", "</THINK>"), ("[THINK]", "[/THINK]")),
     *(("< think >\n", "\n</ think>\n"), ('<think effort="low">', "</think>\n</think>")),
     *(("◁think▷", "◁/think▷"), ("<unused94>thought\n", "<unused95>")),

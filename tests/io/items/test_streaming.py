@@ -208,7 +208,7 @@ def test_standard_input_is_jsonl_unless_said_otherwise(monkeypatch):
     ("make", "message"),
     [
         (lambda path: None, "`source` must be a file that exists, got"),
-        (lambda path: path.mkdir(), "`source` must be a file, got the folder"),
+        (lambda path: path.mkdir(), "`source` must be files of items, or a folder with some"),
         (lambda path: path.write_bytes(b"plain"), "must be a file that can be read, got .Not a gz"),
         (
             lambda path: path.write_bytes(gzip.compress(b"x" * 9_999)[:-9]),
@@ -233,16 +233,9 @@ def test_a_name_that_no_system_takes_is_refused():
         read_items("a\x00b.jsonl")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (__file__, r"`source` must end in one of .*_streaming.py'. Declare its `format`"),
-        ("items.parquet.gz", r"`source` must not be compressed again where it is Parquet"),
-    ],
-)
-def test_a_name_that_says_nothing_is_refused(name, message):
-    with pytest.raises(InputError, match=message):
-        stream_items(Path(name))
+def test_a_name_that_says_nothing_is_refused():
+    with pytest.raises(InputError, match=r"must end in one of .*_streaming.py'. Declare its `form"):
+        stream_items(Path(__file__))
 
 
 @pytest.mark.parametrize("written", ["jsonl", "csv", "json"])

@@ -106,7 +106,7 @@ def test_labels_stand_on_any_sheet_in_any_shape(labels_of):
     assert [(drop.reason, drop.line) for drop in truths.dropped] == [("missing label", 4)]
     assert labels_of(sets) == {("1", "ann"): ["a", "b"], ("1", "bob"): []}
     assert labels_of(hot) == {("1", "ann"): ["rude"], ("2", "ann"): []}
-    with pytest.raises(InputError, match=r"with sheet 'none', got"):
+    with pytest.raises(InputError, match=r"`sheet` must exist, got 'none'\. The workbook has"):
         read(data, sheet="none")
 
 
@@ -131,7 +131,7 @@ def test_another_sheet_is_read_by_its_name(item):
 
     assert read_items(io.BytesIO(data), format="xlsx", sheet="second").items[0].response == "r"
     with pytest.raises(
-        InputError, match=r"must be a workbook with sheet 'third', got .no matching"
+        InputError, match=r"`sheet` must exist, got 'third'.*: declare sheet='second'"
     ):
         read_items(io.BytesIO(data), format="xlsx", sheet="third")
 
@@ -167,3 +167,58 @@ def test_without_fastexcel_the_error_says_how_to_install_it(monkeypatch):
         InputError, match=r"needs fastexcel\. Install it with `pip install 'voirdire\[xlsx\]'`"
     ):
         read(workbook(first=LABELS))
+
+
+SCORES = [*LABELS, ["t3", 4, 4], ["t4", None, 2]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "stray"),
+    [
+        ([["Annotation study"], [None], *SCORES], [("title above the header", 1)]),
+        ([[None, "People"], *SCORES], [("title above the header", 1)]),
+        (
+            [SCORES[0], ["# round 1"], *SCORES[1:], SCORES[0]],
+            [("comment", 2), ("the header again", 8)],
+        ),
+        ([*SCORES, ["Total", 7, 12.5], ["n", 2, 4]], [("total", 7), ("total", 8)]),
+        ([[*row, None, " "] for row in SCORES], []),
+    ],
+)
+def test_rows_of_a_sheet_that_are_no_data_are_left_out_and_said(rows, stray, labels_of):
+    table = read(workbook(first=rows), kind="scale")
+
+    assert labels_of(table) == labels_of(read(workbook(first=SCORES), kind="scale"))
+    assert [(row.reason, row.line) for row in table.dropped] == stray
+    assert len(table.notes) == bool(stray)
+
+
+@pytest.mark.parametrize(
+    ("cover", "message"),
+    [
+        ([["Annotation study"], [], ["by ann"]], r"must hold a table, got 'Annotation study'"),
+        ([["Study", "pilot"], ["Date", "May"]], r"column `item` must exist, got columns 'Study'"),
+        ([[None]], r"the first sheet, 'cover', must hold a table, got ''"),
+    ],
+)
+def test_a_cover_sheet_is_refused_with_the_names_of_the_sheets(cover, message, labels_of):
+    data = workbook(cover=cover, labels=LABELS, notes=[["x"]])
+
+    with pytest.raises(InputError, match=message) as refused:
+        read(data)
+    assert str(refused.value).endswith(
+        "The workbook has the sheets 'cover', 'labels', 'notes': declare sheet='labels'."
+    )
+    assert len(labels_of(read(data, sheet="labels"))) == 3
+
+
+def test_the_first_of_several_sheets_is_read_and_said():
+    table = read(workbook(first=LABELS, second=[["item", "ann"], [9, 5]]))
+
+    assert len(table.frame) == 3
+    assert table.notes == (
+        (
+            "<stream>: its first sheet was read. The workbook has the sheets 'first', 'second': "
+            "declare sheet='second'."
+        ),
+    )

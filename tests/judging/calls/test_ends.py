@@ -1,5 +1,7 @@
 """What ends a whole run, and what does not."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import polars as pl
@@ -10,6 +12,7 @@ from voirdire.errors import (
     AccessError,
     BadRequestError,
     ContentFilterError,
+    InputError,
     ModelTimeoutError,
     NoAnswersError,
     RateLimitError,
@@ -40,6 +43,19 @@ def test_what_concerns_every_call_ends_the_run_and_fails_no_item(runs, error):
 
     assert len(model.requests) == 1
     assert runs.rows() == []
+
+
+def test_a_full_store_ends_the_run_with_the_calls_in_flight(runs):
+    runs(Model(script(GOOD)))
+    full = "(SELECT count(*) FROM voirdire_calls) >= 20 BEGIN SELECT RAISE(ABORT, 'full'); END"
+    with closing(sqlite3.connect(runs.store)) as database:
+        database.execute(f"CREATE TRIGGER full BEFORE INSERT ON voirdire_calls WHEN {full}")
+    model = Model(script(GOOD))
+
+    with pytest.raises(InputError, match="the store cannot be used"):
+        runs(model, range(1, 100), concurrency=4)
+
+    assert len(model.requests) - (len(runs.rows()) - 1) <= 4
 
 
 NOBODY = ServerError("no connection, 127.0.0.1:1.")

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from judging.calls.scripted_calls import RUBRIC, Runs, items_of
+from judging.calls.scripted_calls import RUBRIC, items_of
 from servers.faulty import FINAL, TRANSIENT, UNREADABLE, mixed_faults
 from voirdire.errors import ServerError
 from voirdire.judging import LlmJudge, judge_items
@@ -93,18 +93,6 @@ def test_a_fault_that_passes_is_tried_again(server, fault):
     assert server.served == {"item-0": 1, "item-1": 2, "item-2": 1}
 
 
-@pytest.mark.edges
-@pytest.mark.parametrize("fault", [*UNREADABLE, *FINAL])
-def test_a_fault_that_stays_is_a_failure_with_its_reason(server, fault):
-    server.script = lambda item, n: fault if item == "item-1" else "ok"
-
-    found = asked(server, 3, concurrency=1)
-
-    assert found["item-0"] == probability("item-0")
-    assert found["item-1"].startswith(f"{REASONS[fault]}: ")
-    assert server.served["item-1"] == (3 if fault in UNREADABLE else 1)
-
-
 def test_one_reply_without_log_probabilities_fails_its_item_alone(server):
     server.answer = lambda item, key, form: True
     server.script = lambda item, n: "no_logprobs" if item == "item-1" else "ok"
@@ -126,13 +114,3 @@ def test_where_nobody_ever_answers_the_run_ends(server, fault, n_items):
 
     assert server.url in str(caught.value)
     assert server.served.total() == 3  # the first call goes alone
-
-
-def test_a_server_that_knows_one_form_only_is_asked_in_that_form(server, tmp_path):
-    server.forms = ("json_object",)
-    model = OpenAICompatibleModel(model="judge", base_url=server.url)
-
-    _, frame = Runs(tmp_path)(model, range(20), concurrency=4)
-
-    assert frame["probability"].to_list() == [probability(f"item-{n}") for n in range(20)]
-    assert len(model.adaptations) == 1

@@ -5,11 +5,10 @@ import asyncio
 import numpy as np
 import pytest
 
-import voirdire
 from asked_models import shown_item
 from clocks import put_forward, run_forward
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
-from voirdire.errors import AccessError, RefusalError
+from voirdire.errors import AccessError
 from voirdire.judging import LiveSettings, LlmJudge, ScriptedJudge
 from voirdire.records import Item
 from voirdire.rewards import LiveReward, reward_of_weights
@@ -51,30 +50,6 @@ def failures(found):
     return tuple(found.judged.missing.get(item) for item in found.judged.items)
 
 
-def test_each_item_gets_the_answers_of_one_judge(cascades, rubric):
-    items = made_items(2_500)
-    judge = cascades.cascade()
-
-    async def ask(live):
-        parts = [live.rewards(items[start : start + 250]) for start in range(0, 2_500, 250)]
-        return await asyncio.gather(*parts)
-
-    parts, state = run(judge, rubric, ask)
-
-    found = np.concatenate([part.judged.probabilities for part in parts])
-    expected = [
-        list(then_says(item.response).values())
-        if is_between(item.response)
-        else first_says(item.response)
-        for item in items
-    ]
-    assert found == pytest.approx(np.array(expected), abs=1e-9)
-    assert set(cascades.asked.seen) == {i.response for i in items if is_between(i.response)}
-    assert max(cascades.asked.seen.values()) == 1
-    assert state.n_calls == cascades.n_asked
-    assert (state.n_waiting, state.n_failures, state.is_broken) == (0, 0, False)
-
-
 def test_each_answer_says_which_judge_it_is_of_remembered_or_not(cascades, rubric):
     items = made_items(60)
     judge = cascades.cascade()
@@ -95,25 +70,6 @@ def test_a_judge_alone_says_nothing_of_who_answered(cascades, rubric):
     verdicts, _ = run(judge, rubric, lambda live: live.rewards([SURE]))
 
     assert verdicts.answered_by is None
-
-
-def test_it_says_the_same_as_a_run_of_a_file(cascades, rubric, tmp_path):
-    items = made_items(300)
-    judge = cascades.cascade()
-    verdicts = voirdire.judge(items, judge=judge, rubric=rubric)
-    alone = np.column_stack([verdicts.probability(name) for name in rubric.propositions])
-    cascades.asked.seen.clear()
-    store = tmp_path / "replies.sqlite"
-
-    first, _ = run(judge, rubric, lambda live: live.rewards(items), store=store)
-    n_asked = cascades.n_asked
-    again, state = run(judge, rubric, lambda live: live.rewards(items), store=store)
-
-    assert np.array_equal(first.judged.probabilities, alone)
-    assert np.array_equal(again.judged.probabilities, alone)
-    assert cascades.n_asked == n_asked > 0
-    assert state.n_calls == 0
-    assert again.n_stored == sum(is_between(item.response) for item in items)
 
 
 @pytest.mark.ci
@@ -161,19 +117,6 @@ def test_what_comes_late_is_there_the_next_time(cascades, rubric):
     assert state.n_calls == 1
 
 
-def test_a_call_that_fails_is_a_failure(cascades, rubric):
-    cascades.says = lambda response: RefusalError("no")
-    judge = cascades.cascade()
-
-    verdicts, state = run(judge, rubric, lambda live: live.rewards([SURE, UNSURE]))
-
-    assert failures(verdicts)[0] is None
-    assert failures(verdicts)[1].startswith("refusal")
-    assert np.isnan(verdicts.judged.probabilities[1]).all()
-    assert state.n_failures == 1
-    assert verdicts.answered_by == ("quick", "scripted")
-
-
 def test_what_the_first_judge_cannot_answer_goes_on(cascades, rubric):
     def answer(item):
         if item.id == "odd":
@@ -188,19 +131,6 @@ def test_what_the_first_judge_cannot_answer_goes_on(cascades, rubric):
 
     assert failures(verdicts) == (None, None, None)
     assert set(cascades.asked.seen) == {"0 0 odd", "nan 0 none"}
-
-
-def test_a_model_that_is_out_of_order_leaves_the_first_judge_at_work(cascades, rubric):
-    judge = cascades.cascade(then=cascades.then(max_attempts=1))
-    cascades.says = lambda response: {"unknown": 1.0}  # raises: what it must answer is missing
-
-    async def ask(live):
-        await live.rewards([UNSURE])
-        return await live.rewards([SURE])
-
-    verdicts, _ = run(judge, rubric, ask)
-
-    assert failures(verdicts) == (None,)
 
 
 def test_while_a_trial_is_under_way_the_first_judge_and_the_store_answer(
@@ -273,17 +203,3 @@ def test_the_end_answers_everybody(cascades, rubric):
 
     assert failures(verdicts) == (None, CLOSED)
     assert verdicts.answered_by == ("quick", "scripted")
-
-
-def test_a_closed_one_refuses_and_waits_for_nothing(cascades, rubric):
-    async def whole():
-        live = live_reward(cascades.cascade(), rubric)
-        await live.start()
-        await live.close(drain_s=1)
-        return await asyncio.wait_for(live.rewards([SURE, UNSURE]), timeout=60), live.state
-
-    found, state = asyncio.run(whole())
-
-    assert failures(found) == (CLOSED, CLOSED)
-    assert cascades.n_asked == 0
-    assert state.n_waiting == 0

@@ -260,24 +260,6 @@ def write(path, items):
 
 
 @pytest.mark.ci
-def test_a_run_that_is_repeated_pays_nothing(cascades, rubric, tmp_path):
-    source = write(tmp_path / "items.jsonl", made_items(900))
-    settings = {"rubric": rubric, "judge": cascades.cascade()}
-
-    once = judge_file(source, tmp_path / "one.parquet", **settings)
-    n_asked = cascades.n_asked
-    again = judge_file(source, tmp_path / "two.parquet", **settings)
-
-    assert n_asked == once.calls.n_calls > 100
-    assert cascades.n_asked == n_asked
-    assert again.calls.n_calls == 0
-    assert again.calls.n_kept == once.calls.n_kept
-    one, two = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("one", "two"))
-    assert one.equals(two)
-    assert one["item"].unique(maintain_order=True).to_list() == [f"i{n}" for n in range(900)]
-
-
-@pytest.mark.ci
 def test_replies_serve_the_cascade_and_its_model_alone(cascades, rubric, tmp_path):
     source = write(tmp_path / "items.jsonl", made_items(300))
 

@@ -8,10 +8,9 @@ import time
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from judging.llm.counted_runs import CONCURRENCY, Runs, expected_verdicts, probability, wait_until
+from judging.llm.counted_runs import CONCURRENCY, Runs, probability, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -80,24 +79,3 @@ def test_killed_and_started_again_it_loses_only_what_was_in_flight(runs):
     assert n_stored == n_before
     assert runs.stored() == N_ITEMS
     assert runs.n_served <= N_ITEMS + len(moments) * CONCURRENCY
-
-
-def test_the_command_line_pays_for_nothing_that_was_paid_live_and_the_other_way_round(runs):
-    process = begin(runs)
-    wait_until(lambda: runs.has_served(N_ITEMS // 2))
-    process.kill()
-    process.communicate()
-    n_live = runs.stored()
-
-    n_served = runs.n_served
-    runs.finish(runs.start())
-    n_run = runs.n_served - n_served
-    said, n_stored = said_by(begin(runs))
-
-    assert n_run == N_ITEMS - n_live
-    assert runs.verdicts().equals(expected_verdicts(N_ITEMS))
-    assert n_stored == N_ITEMS
-    assert runs.n_served == n_served + n_run
-    wide = runs.verdicts()
-    numbers = np.array([said[name][0] for name in wide["item"]])
-    assert np.array_equal(wide.select("sorry", "rude").to_numpy(), numbers)

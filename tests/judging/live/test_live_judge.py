@@ -49,16 +49,6 @@ def expected(items):
     return np.array([[probability(item.response, key) for key in KEYS] for item in items])
 
 
-def test_verdicts_follow_the_items_of_their_request():
-    items = items_of(40)
-
-    found = asyncio.run(asked(in_process(), [*items[20:], *items[:20]], batch_size=7))
-
-    assert np.array_equal(found.probabilities, expected([*items[20:], *items[:20]]))
-    assert found.failures == (None,) * 40
-    assert (found.n_remembered, found.n_stored, found.n_late) == (0, 0, 0)
-
-
 def test_no_items_are_no_verdicts():
     found = asyncio.run(asked(in_process(), []))
 
@@ -147,18 +137,6 @@ def test_what_was_used_longest_ago_is_forgotten_first():
     assert asyncio.run(work()) == [1, 1, 0]
 
 
-def test_memory_is_bounded_and_can_be_none():
-    script = Script()
-    items = items_of(10)
-
-    asyncio.run(asked(judge_of(script), items, n_times=2, remembered=10))
-    n_with, script.seen = script.n_calls, type(script.seen)()
-    asyncio.run(asked(judge_of(script), items, n_times=2, remembered=0))
-
-    assert n_with == 10
-    assert script.n_calls == 20
-
-
 def test_a_request_past_its_deadline_gets_what_there_is_and_the_rest_comes_for_the_next():
     held = Held()
     held.go.set()
@@ -181,27 +159,6 @@ def test_a_request_past_its_deadline_gets_what_there_is_and_the_rest_comes_for_t
     assert np.isnan(late.probabilities[1]).all()
     assert np.array_equal(later.probabilities, expected(new))
     assert held.asked.count("i9") == 1
-
-
-def test_one_who_gives_up_takes_nothing_from_the_others():
-    held = Held()
-    items = items_of(4)
-
-    async def work():
-        async with living(in_process(held)) as live:
-            first = asyncio.create_task(live.ask(items))
-            second = asyncio.create_task(live.ask(items))
-            await until(lambda: held.asked)
-            first.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await first
-            held.go.set()
-            return await second
-
-    found = asyncio.run(work())
-
-    assert np.array_equal(found.probabilities, expected(items))
-    assert len(held.asked) == 4
 
 
 def test_more_than_may_wait_fails_at_once_and_only_that():

@@ -1,17 +1,13 @@
 """A language model asked live says what it says in a run, and what one has paid the other has."""
 
 import asyncio
-import sqlite3
-from collections import Counter
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 
+import voirdire
 from judging.live.live_cases import (
-    KEYS,
     RUBRIC,
     SAFETY,
     Gated,
@@ -24,7 +20,7 @@ from judging.live.live_cases import (
     until,
 )
 from voirdire.errors import InputError, RefusalError
-from voirdire.judging import LlmJudge, Price, judge_file, judge_items
+from voirdire.judging import LlmJudge, Price
 from voirdire.records import Item, Reply, Usage
 from voirdire.testing import ScriptedModel
 
@@ -40,84 +36,25 @@ ASKED = [
 N_CALLS = [1, 1, 3, 4, 3, 3, 9]
 
 
-def in_a_run(judge, items, rubric=RUBRIC):
-    """Give what a run says of items: probabilities, behaviors and who failed."""
-    batches = list(judge_items(items, judge, rubric=rubric))
-    probabilities = np.concatenate([batch.probabilities for batch in batches])
-    behaviors = tuple(each for batch in batches for each in batch.behaviors)
-    return probabilities, behaviors
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(("asking", "n_calls"), list(zip(ASKED, N_CALLS, strict=True)), ids=str)
-@pytest.mark.parametrize("stored", [True, False])
-def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
-    script = Script()
-    judge = judge_of(script, **asking)
-    items = items_of(30, behavior="comply")
-    store = tmp_path / "replies.sqlite" if stored else None
-
-    found = asyncio.run(asked(judge, items, store=store))
-
-    n_live = script.n_calls
-    assert n_live == n_calls * 30
-    assert found.failures == (None,) * 30
-    assert found.behaviors == ("comply",) * 30
-    assert np.array_equal(found.probabilities, in_a_run(judge, items)[0])
-    assert script.n_calls == 2 * n_live
-
-
 @pytest.mark.ci
-@pytest.mark.parametrize("asking", ASKED, ids=str)
-def test_what_is_stored_is_read_and_nothing_is_called(asking, tmp_path):
+@pytest.mark.parametrize(("asking", "n_calls"), list(zip(ASKED, N_CALLS, strict=True)), ids=str)
+def test_verdicts_are_those_of_a_run_and_what_is_stored_is_read(asking, n_calls, tmp_path):
     script = Script()
     judge = judge_of(script, **asking)
-    items = items_of(300)
+    items = items_of(300, behavior="comply")
     store = tmp_path / "replies.sqlite"
     first = asyncio.run(asked(judge, items, store=store))
+    n_live = script.n_calls
+    run = voirdire.judge(items, judge=judge, rubric=RUBRIC, store=False)
     script.seen.clear()
 
     again = asyncio.run(asked(judge, items, n_times=2, store=store, remembered=0))
 
     assert script.n_calls == 0
+    assert n_live == n_calls * 300
     assert again.n_stored == 300
+    assert np.array_equal(first.probabilities, run.probabilities)
     assert np.array_equal(again.probabilities, first.probabilities)
-
-
-def write_items(path, items):
-    rows = [
-        {"id": item.id, "prompt": item.prompt[0].content, "response": item.response}
-        for item in items
-    ]
-    pl.DataFrame(rows).write_ndjson(path)
-    return path
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("asking", [ASKED[0], ASKED[3], ASKED[5]], ids=str)
-def test_a_run_uses_what_was_stored_live_and_the_other_way_round(asking, tmp_path):
-    script = Script()
-    judge = judge_of(script, **asking)
-    items = items_of(20)
-    source = write_items(tmp_path / "items.jsonl", items)
-    store = tmp_path / "replies.sqlite"
-    settings = {"rubric": RUBRIC, "judge": judge, "store": store}
-
-    found = asyncio.run(asked(judge, items[:12], store=store))
-    n_live = script.n_calls
-    summary = judge_file(source, tmp_path / "out.parquet", **settings)
-    n_both = script.n_calls
-    live = asyncio.run(asked(judge, items, store=store))
-
-    assert n_both == n_live // 12 * 20
-    assert summary.n_reused == 12
-    assert script.n_calls == n_both
-    assert live.n_stored == 20
-    wide = pl.read_parquet(tmp_path / "out.parquet").pivot(
-        "question", index="item", values="probability", maintain_order=True
-    )
-    assert np.array_equal(wide.select(KEYS).to_numpy(), live.probabilities)
-    assert np.array_equal(found.probabilities, live.probabilities[:12])
 
 
 @pytest.mark.parametrize("mode", ["joint", "single"])
@@ -258,40 +195,6 @@ def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
     assert set(script.seen.values()) == {1}
 
 
-def test_calls_that_do_not_end_are_cancelled(run):
-    script = Script(delay_s=1e6)
-
-    async def work():
-        loop = asyncio.get_running_loop()
-        live = Live(judge_of(script, timeout_s=1e5))
-        await live.start()
-        waiting = asyncio.create_task(live.ask(items_of(3), deadline_s=1e6))
-        await asyncio.sleep(1)
-        began = loop.time()
-        await live.close(drain_s=7.0)
-        return await waiting, loop.time() - began
-
-    found, took_s = run(work())
-
-    assert found.failures == ("the judge is closed",) * 3
-    assert took_s == pytest.approx(7.0, abs=0.5)
-
-
-def test_a_damaged_stored_reply_is_asked_for_again(tmp_path):
-    script = Script()
-    judge = judge_of(script)
-    store = tmp_path / "replies.sqlite"
-    asyncio.run(asked(judge, items_of(1, start=5), store=store))
-    with closing(sqlite3.connect(store)) as database, database:
-        database.execute("UPDATE voirdire_calls SET blob = ?", (b"\x99 damaged",))
-    script.seen.clear()
-
-    found = asyncio.run(asked(judge, items_of(6), store=store))
-
-    assert found.failures == (None,) * 6
-    assert script.n_calls == 6
-
-
 def test_costs_add_up_and_are_unknown_without_a_price():
     def answer(request):
         text = '{"sorry": 0.5, "tone": "warm", "rude": 0.5}'
@@ -340,31 +243,3 @@ def test_a_judge_whose_store_could_not_be_opened_may_be_started_again(tmp_path):
         return found
 
     assert asyncio.run(work()).failures == (None, None)
-
-
-def test_many_requests_at_once_share_the_limits_of_the_judge():
-    inside = Counter()
-
-    class Watched(ScriptedModel):
-        async def reply(self, request):
-            inside["now"] += 1
-            inside["most"] = max(inside["most"], inside["now"])
-            try:
-                return await super().reply(request)
-            finally:
-                inside["now"] -= 1
-
-    script = Script()
-    model = Watched(script.answer, delay_s=0.002)
-    judge = LlmJudge(model=model, probability="stated", concurrency=5)
-
-    async def work():
-        async with living(judge) as live:
-            requests = [live.ask(items_of(3, start=3 * k)) for k in range(40)]
-            return await asyncio.gather(*requests)
-
-    several = asyncio.run(work())
-
-    assert inside["most"] == 5
-    assert all(found.failures == (None,) * 3 for found in several)
-    assert set(script.seen.values()) == {1}

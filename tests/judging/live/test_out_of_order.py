@@ -12,8 +12,6 @@ from aiohttp import web
 
 from clocks import put_forward, run_forward
 from judging.live.live_cases import (
-    CLOSED,
-    KEYS,
     LATE,
     Script,
     asked,
@@ -23,7 +21,7 @@ from judging.live.live_cases import (
     until,
 )
 from servers.faulty import FaultyServer
-from voirdire.errors import AccessError, RateLimitError, ServerError
+from voirdire.errors import AccessError, RateLimitError
 from voirdire.judging import LlmJudge, Price
 from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Reply, Usage
@@ -232,35 +230,6 @@ def test_while_a_trial_is_under_way_everything_else_is_refused_at_once(run):
     assert waited_s == 0  # by the clock of the test, which stands still while anything is done
     assert {why for each in answered for why in each.failures} == {None}
     assert [state.is_broken for state in states] == [True, False]
-
-
-def test_who_asks_while_a_trial_hangs_waits_for_nothing(faulty_server, tmp_path):
-    answers(faulty_server)
-    judge = judge_at(faulty_server.url)
-    store = tmp_path / "replies.sqlite"
-    known = items_of(4)
-    asyncio.run(asked(judge, known, store=store))
-    faulty_server.script = lambda item, n_before: "no_access"
-
-    async def work():
-        async with living(judge, store=store, rest_s=0.05, drain_s=0.0, remembered=0) as live:
-            await live.ask(items_of(1, start=50))
-            faulty_server.script = lambda item, n_before: "hang"
-            await until(lambda: not live.state.is_broken)
-            trial = asyncio.create_task(live.ask(items_of(1, start=60), deadline_s=600.0))
-            await until(lambda: faulty_server.n_inside == 1)
-            asking = live.ask([*known, *items_of(30, start=70)], deadline_s=600.0)
-            others = await asyncio.wait_for(asking, timeout=60)
-            is_waiting = not trial.done()
-            n_calls = live.state.n_calls
-        return others, is_waiting, n_calls, await trial
-
-    others, is_waiting, n_calls, trial = asyncio.run(work())
-
-    assert is_waiting
-    assert others.failures == (None,) * 4 + (ACCESS,) * 30
-    assert n_calls == 2
-    assert trial.failures == (CLOSED,)
 
 
 def test_a_trial_that_hangs_is_one_call_and_ends_with_the_deadline(run):
@@ -493,18 +462,6 @@ def test_no_reason_and_no_log_holds_the_text_of_an_item_or_a_key(
         assert text not in everything
 
 
-def test_a_bug_is_told_with_its_place_and_without_its_words(told):
-    def fault(response):
-        return ZeroDivisionError(f"about {response}")
-
-    found = asyncio.run(asked(judge_of(Script(fault)), items_of(8)))
-
-    assert set(found.failures) == {"the judge raised ZeroDivisionError"}
-    (line,) = [line for line in told() if "ZeroDivisionError" in line]
-    assert "live_cases.py" in line  # where it was raised
-    assert "item-" not in line
-
-
 @pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit, StopAsyncIteration])
 def test_what_would_end_a_task_or_a_program_ends_one_verdict_only(error):
     script = Script(lambda response: error() if "item-3," in response else None)
@@ -513,54 +470,3 @@ def test_what_would_end_a_task_or_a_program_ends_one_verdict_only(error):
 
     assert [why for why in found.failures if why] == [f"the judge raised {error.__name__}"]
     assert np.isnan(found.probabilities[3]).all()
-
-
-def test_probabilities_come_with_every_key(faulty_server):
-    answers(faulty_server)
-
-    found = asyncio.run(asked(judge_at(faulty_server.url), items_of(3)))
-
-    assert found.probabilities.tolist() == [[0.25] * len(KEYS)] * 3
-
-
-def test_one_trial_that_is_given_up_lets_the_next_one_begin(run, ends_after):
-    script = Script(lambda response: ServerError("away"), delay_s=1.0)
-    ends_after(1)
-
-    async def work():
-        async with living(judge_of(script, max_retries=0), rest_s=5.0) as live:
-            await live.ask(items_of(1))
-            await asyncio.sleep(6)
-            failed = await live.ask(items_of(1, start=1))
-            await asyncio.sleep(5)  # twice as long now
-            resting = await live.ask(items_of(1, start=2))
-            script.fault = lambda response: None
-            await asyncio.sleep(6)
-            await live.ask(items_of(1))
-            return failed, resting, await live.ask(items_of(4))
-
-    failed, resting, mended = run(work())
-
-    assert failed.failures == (AWAY,)
-    assert resting.failures == (AWAY,)
-    assert mended.failures == (None,) * 4
-    assert script.n_calls == 2 + 4
-
-
-def test_a_trial_is_waited_for_no_longer_than_its_deadline(run):
-    script = Script(lambda response: AccessError("no"), delay_s=1.0)
-
-    async def work():
-        async with living(judge_of(script), rest_s=1.0) as live:
-            await live.ask(items_of(1))
-            script.fault = lambda response: None
-            await asyncio.sleep(2)
-            late = await live.ask(items_of(5), deadline_s=0.5)
-            await until(lambda: live.state.n_waiting == 0)
-            return late, await live.ask(items_of(5))
-
-    late, there = run(work())
-
-    assert late.failures == (LATE, *(ACCESS,) * 4)
-    assert there.failures == (None,) * 5
-    assert there.n_remembered == 1

@@ -12,33 +12,6 @@ from servers.postgres import postgres_url  # noqa: F401  # a fixture
 from voirdire.errors import InputError
 
 
-def test_two_judges_on_one_store_find_what_the_other_paid_for(tmp_path):
-    script = Script()
-    judge = judge_of(script)
-    store = tmp_path / "replies.sqlite"
-
-    async def work():
-        async with living(judge, store=store) as first, living(judge, store=store) as second:
-            await first.ask(items_of(20))
-            return await second.ask(items_of(40))
-
-    found = asyncio.run(work())
-
-    assert found.n_stored == 20
-    assert script.n_calls == 40
-
-
-def test_another_judge_or_rubric_finds_nothing_of_it(tmp_path):
-    script, other = Script(), Script(version="2")
-    store = tmp_path / "replies.sqlite"
-
-    asyncio.run(asked(judge_of(script), items_of(3), store=store))
-    found = asyncio.run(asked(judge_of(other), items_of(3), store=store))
-
-    assert found.n_stored == 0
-    assert other.n_calls == 3
-
-
 @pytest.mark.ci
 def test_one_stored_item_does_not_wait_for_thousands(tmp_path):
     judge, store = judge_of(Script()), tmp_path / "replies.sqlite"

@@ -26,15 +26,15 @@ TELLING = (
     sys.executable,
     "-c",
     """
-import os, pathlib, threading, voirdire.cli as c, voirdire.cli.judging_progress as p
-note = p.StopNotice.note
+import os, pathlib, threading, voirdire.cli as c, voirdire.cli.progress as p
+note = p.ProgressLines.note
 def told(self, *args, **more):
     note(self, *args, **more)
     told = pathlib.Path(os.environ["TOLD"])
     mine = told.with_suffix(f".{threading.get_ident()}")
     mine.write_text(str(sum(self._in_flight.values())))
     mine.replace(told)
-p.StopNotice.note = told
+p.ProgressLines.note = told
 c.run()
 """,
 )

@@ -84,6 +84,7 @@ def test_everything_that_a_judge_may_say_arrives(tmp_path, monkeypatch):
         "mode": "single",
         "language": "zh",
         "base_url": "https://judge.example.com/v1",
+        "api": "chat",
         "api_key_env": "JUDGE_KEY",
         "key_header": "api-key",
         "served_as": "ours",
@@ -189,7 +190,7 @@ ENTRY = "judges: [{name: j, model: openai/m}]"
         ("schema: voirdire.judges/1\njudges: []", "2:9: `judges` must hold at least one entry"),
         ("- name: j", "1:1: a file of judges must be a mapping, got a list."),
         (f"schema: voirdire.judges/1\ndefaults: [1]\n{ENTRY}", "2:11: `defaults` must be a map"),
-        ("", " a file of judges must hold keys and values, got an empty file. Fill it."),
+        ("", " a file of judges must hold keys and values, got an empty file. Check the path."),
         ("a: !x b", "1:4: a file of judges must be without tags, got '!x'. Delete it."),
     ],
 )

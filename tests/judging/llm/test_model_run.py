@@ -4,7 +4,6 @@ import asyncio
 import math
 import random
 
-import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -18,7 +17,6 @@ from voirdire.judging import (
     estimate_run,
     judge_file,
     judge_file_with_several,
-    judge_items,
 )
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
@@ -124,16 +122,6 @@ def test_another_class_rule_pays_for_nothing_and_another_question_for_everything
     assert len(other_word.seen) == 50
 
 
-def test_items_of_one_content_are_paid_for_once_in_a_stretch(tmp_path, two):
-    items = [Item(id=f"i{n}", response=f"answer {n % 3}") for n in range(30)]
-    asked = Asked(read_off)
-
-    (batch,) = judge_items(items, LlmJudge(model=asked.model), rubric=two)
-
-    assert dict(asked.seen) == {f"answer {n}": 1 for n in range(3)}
-    assert batch.probabilities == pytest.approx(expected(3)[np.arange(30) % 3])
-
-
 def test_a_failed_call_is_a_failure_and_called_again_only_when_asked(tmp_path, two, write_items):
     source = write_items(make_items(40))
     broken = {3: RefusalError("I cannot judge this"), 8: "no JSON at all"}
@@ -165,30 +153,6 @@ def test_a_failed_call_is_a_failure_and_called_again_only_when_asked(tmp_path, t
     assert two_runs.calls.failures == one.calls.failures
     assert set(retried.seen) == {"answer 3", "answer 8"}
     assert three.calls.failures == {}
-
-
-def test_what_would_fail_for_every_item_ends_the_run_with_the_servers_words(tmp_path, two):
-    model = ScriptedModel(lambda request: BadRequestError("the model is on holiday"))
-
-    with pytest.raises(voirdire.VoirdireError, match="on holiday"):
-        list(judge_items(make_items(100), LlmJudge(model=model), rubric=two))
-
-
-def test_a_server_without_log_probabilities_is_an_error_that_names_the_way_out(two):
-    silent = Asked(read_off).model
-
-    class Silent:
-        name, settings = "silent", {}
-        capabilities = voirdire.models.Capabilities()  # nobody knows yet
-
-        async def reply(self, request):
-            return msgspec.structs.replace(await silent.reply(request), steps=None)
-
-        async def close(self):
-            pass
-
-    with pytest.raises(voirdire.VoirdireError, match="stated"):
-        list(judge_items(make_items(5), LlmJudge(model=Silent()), rubric=two))
 
 
 def test_a_server_known_to_give_none_is_refused_before_anything_is_called():
@@ -251,45 +215,6 @@ def test_a_judge_that_reads_the_pair_is_not_moved_by_the_order(pairs):
     verdicts = voirdire.judge(items, judge=LlmJudge(model=Asked(longer).model), rubric=pairs)
 
     assert verdicts.frame()["label"].to_list() == ["A", "B"]
-
-
-def test_votes_are_shares_of_samples(two):
-    draws = random.Random(7)
-
-    def answer(request):
-        yes = draws.random() < 0.3
-        return f'{{"sorry": {str(yes).lower()}, "rude": false}}'
-
-    judge = LlmJudge(model=ScriptedModel(answer), probability="vote", n_samples=4, concurrency=1)
-
-    verdicts = voirdire.judge(make_items(200), judge=judge, rubric=two)
-
-    shares = verdicts.probability("sorry")
-    assert set(shares.tolist()) <= {0.0, 0.25, 0.5, 0.75, 1.0}
-    # 800 draws at .3: three standard errors are .049
-    assert shares.mean() == pytest.approx(0.3, abs=0.049)
-
-
-def test_more_samples_pay_only_for_the_new_ones(tmp_path, two):
-    store = tmp_path / "replies.sqlite"
-    first = Asked(read_off)
-    second = Asked(read_off)
-
-    voirdire.judge(
-        make_items(10),
-        judge=LlmJudge(model=first.model, probability="vote", n_samples=2),
-        rubric=two,
-        store=store,
-    )
-    voirdire.judge(
-        make_items(10),
-        judge=LlmJudge(model=second.model, probability="vote", n_samples=5),
-        rubric=two,
-        store=store,
-    )
-
-    assert sum(first.seen.values()) == 20
-    assert sum(second.seen.values()) == 30
 
 
 def test_several_judges_write_a_file_each_and_one_that_fails_stops_nobody(

@@ -1,5 +1,7 @@
 """The sentences of pages, English and Chinese side by side: the same keys and the same figures."""
 
+import ast
+import re
 import string
 from pathlib import Path
 
@@ -40,3 +42,38 @@ def test_no_page_has_a_sentence_that_every_page_has():
     own = [key for path in PAGES if path.stem != "common"
            for key in yaml.safe_load(path.read_text("utf-8"))]  # fmt: skip
     assert not set(own) & set(common)
+
+
+CODED = ("caution.", "reason.", "todo.")
+"""Keys that end in the code of a caution or of a reason."""
+
+
+def words_in(path):
+    """List the texts in a source as patterns: what is filled in may be any word."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.escape(node.value)
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield rf"column\.{node.arg}"
+        elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+            parts = (
+                re.escape(part.value) if isinstance(part, ast.Constant) else r"\w+"
+                for part in node.values
+            )
+            yield "".join(parts)
+
+
+def test_every_sentence_of_an_examination_is_said():
+    pages, source = FOLDER.parent, FOLDER.parents[2]
+    used = {word for path in [*pages.glob("examination*.py"), pages / "results_sections.py"]
+            for word in words_in(path)}  # fmt: skip
+    codes = {word for folder in ("stats", "studies") for path in (source / folder).rglob("*.py")
+             for word in words_in(path)}  # fmt: skip
+    keys = yaml.safe_load((FOLDER / "examination.yaml").read_text("utf-8"))
+
+    for key in keys:
+        if key.startswith(CODED):
+            word = re.escape(key.partition(".")[2])
+            assert {word, re.escape(key)} & (used | codes), key
+        elif not key.startswith(("count.", "glossary.", "examination.")):
+            assert any(re.fullmatch(pattern, key) for pattern in used), key

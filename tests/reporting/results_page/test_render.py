@@ -16,7 +16,8 @@ from made_results import (
 )
 from page_reading import Page, text_of
 from voirdire.errors import InputError
-from voirdire.reporting import html_report, results_report
+from voirdire.reporting import html_page, html_report
+from voirdire.stats import Estimate
 from voirdire.studies import check_certificate, examine
 
 HOSTILE = (
@@ -66,7 +67,7 @@ def rows_of(page, table=0):
 
 @pytest.mark.edges
 def test_the_page_is_whole_and_asks_for_nothing(kind, language):
-    page = results_report(KINDS[kind](), language=language)
+    page = html_page(KINDS[kind](), language=language)
 
     seen = Page(page)
     assert seen.open == []
@@ -75,12 +76,12 @@ def test_the_page_is_whole_and_asks_for_nothing(kind, language):
     assert not re.search(r"url\((?!#)|@import", page)
     assert not re.search(r"[{}]|\bnan\b|Undefined|\b(results|gold|rates|probes|power)\.[a-z]+",
                          text_of(page))  # fmt: skip
-    assert results_report(KINDS[kind](), language=language) == page
+    assert html_page(KINDS[kind](), language=language) == page
 
 
 @pytest.mark.edges
 def test_both_languages_have_the_same_figures(kind):
-    tables = [Page(results_report(KINDS[kind](), language=x)).tables for x in ("en", "zh")]
+    tables = [Page(html_page(KINDS[kind](), language=x)).tables for x in ("en", "zh")]
 
     assert [[len(row) for row in table] for table in tables[0]] == [
         [len(row) for row in table] for table in tables[1]
@@ -96,7 +97,7 @@ def test_both_languages_have_the_same_figures(kind):
 def test_gold_figures_are_those_of_the_result():
     examination = made_gold()
 
-    page = results_report(examination)
+    page = html_page(examination)
 
     [_, *rows] = rows_of(page)
     for row, found in zip(rows, examination.results, strict=True):
@@ -114,21 +115,21 @@ def test_what_calibration_recommends_stands_open_with_its_picture():
     examination = made_gold(questions=("apologises",))
     advised = examination.results[0].recommended
 
-    page = results_report(examination)
+    page = html_page(examination)
 
     assert '<details id="calibration" open>' in page
     assert (
         f"lowers the Brier score from {written(advised.brier, 3)} to "
         f"{written(advised.calibrated_brier, 3)}"
     ) in text_of(page)
-    assert 'class="plot reliability"' in page
+    assert 'class="plot square"' in page
 
 
 def test_rates_stand_beside_what_not_to_report():
     report = made_rates()
     found = report.results[0]
 
-    page = results_report(report)
+    page = html_page(report)
 
     [_, whole, *groups] = rows_of(page)
     assert whole[:2] == ["label", "gpt"]
@@ -142,7 +143,7 @@ def test_an_undefined_interval_leaves_its_reason():
     report = made_rates(groups=(), n_labelled=1)
     found = report.results[0].result
 
-    page = results_report(report)
+    page = html_page(report)
 
     assert found.reason is not None
     assert f"label by gpt: {found.reason}." in text_of(page)
@@ -152,7 +153,7 @@ def test_an_undefined_interval_leaves_its_reason():
 def test_probes_come_with_their_noise_and_what_to_do():
     report = made_probes()
 
-    page = results_report(report)
+    page = html_page(report)
 
     [_, *rows] = rows_of(page)
     assert [row[0] for row in rows[:3]] == [row.probe for row in report.found]
@@ -165,8 +166,20 @@ def test_probes_come_with_their_noise_and_what_to_do():
     assert "Against authority and style: Try a jury." in text
 
 
+def test_instability_is_said_before_all_biases_and_what_to_do_about_it():
+    probes = made_probes()
+    shaken = replace(probes.stability, flip_rate=Estimate(estimate=0.45, low=0.36, high=0.54))
+    report = replace(probes, stability=shaken)
+
+    text = text_of(html_page(report))
+
+    assert report.unstable == ("stability",)
+    assert text.index("is unstable") < text.index("3 of 5 probes found a bias")
+    assert "Do not rely on one answer of this judge" in text
+
+
 def test_advice_is_chinese_on_a_chinese_page():
-    text = text_of(results_report(made_probes(), language="zh"))
+    text = text_of(html_page(made_probes(), language="zh"))
 
     assert "只评判最终回答" in text
     assert "评判员" not in text
@@ -175,7 +188,7 @@ def test_advice_is_chinese_on_a_chinese_page():
 def test_a_power_analysis_names_the_smallest_design():
     result = made_power(0.0)
 
-    page = results_report(result)
+    page = html_page(result)
 
     [_, *rows] = rows_of(page)
     text = text_of(page)
@@ -196,7 +209,7 @@ def test_a_power_analysis_names_the_smallest_design():
 def test_a_power_that_is_not_reached_is_said():
     result = made_power(0.9)
 
-    page = results_report(result)
+    page = html_page(result)
 
     assert {row[1] for row in rows_of(page)[1:]} == {"–"}
     assert "no design reaches 80%" in text_of(page)
@@ -205,8 +218,8 @@ def test_a_power_that_is_not_reached_is_said():
 def test_a_certificate_says_what_passed_and_what_does_not_hold():
     record = made_certificate()
 
-    asked, holds = results_report(record), results_report(record, changes=())
-    broken = results_report(record, changes=made_changes())
+    asked, holds = html_page(record), html_page(record, changes=())
+    broken = html_page(record, changes=made_changes())
 
     assert "1 of 2 outcomes passed." in text_of(asked)
     assert "Holds now" not in text_of(asked)
@@ -216,7 +229,7 @@ def test_a_certificate_says_what_passed_and_what_does_not_hold():
     assert "The certificate does not hold" in text_of(broken)
     assert [(row[1], row[-1]) for row in rows_of(broken)[1:]] == [("good", "no"), ("poor", "yes")]
     rho = [written(row["advantage_probability"]) for row in record.examinations]
-    assert [row[6] for row in rows_of(asked)[1:]] == rho
+    assert [row[7] for row in rows_of(asked)[1:]] == rho
 
 
 def test_unchanged_labels_leave_a_certificate_as_it_is():
@@ -238,7 +251,7 @@ def hostile_results():
 @pytest.mark.ci
 def test_hostile_text_stays_text(language):
     for result in hostile_results():
-        page = results_report(result, language=language, title=HOSTILE[0], created=HOSTILE[1])
+        page = html_page(result, language=language, title=HOSTILE[0], created=HOSTILE[1])
 
         seen = Page(page)
         assert seen.open == []
@@ -250,10 +263,10 @@ def test_hostile_text_stays_text(language):
 
 
 def test_what_has_no_page_is_refused():
-    with pytest.raises(InputError, match="`result` must be one of GoldExamination, RateReport"):
-        results_report({"rates": []})
+    with pytest.raises(InputError, match=r"`result` must be one of .*GoldExamination"):
+        html_page({"rates": []})
     with pytest.raises(InputError, match="`changes` must be left out for a PowerResult"):
-        results_report(made_power(), changes=())
+        html_page(made_power(), changes=())
 
 
 def test_an_examination_shows_its_judges_beside_the_majority():
@@ -262,10 +275,9 @@ def test_an_examination_shows_its_judges_beside_the_majority():
 
     page = html_report(found)
 
-    fold = page[page.index('id="q1-majority"') :]
-    rows = rows_of(fold[: fold.index("</details>")])
+    fold = page[page.index('<details id="q1-agreement"') :]
+    rows = rows_of(fold[: fold.index("</details>")], table=-1)
     [good, poor] = found.questions[0].against_majority
     assert rows[1][:3] == ["good", "80", with_ends(good.classification.figures["accuracy"])]
     assert rows[2][0] == "poor"
     assert rows[2][-1] == written(poor.classification.always["accuracy"])
-    assert page.index('id="q1-controls"') < page.index('id="q1-majority"')

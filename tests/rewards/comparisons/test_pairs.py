@@ -130,31 +130,6 @@ def test_declared_pairs_come_in_the_order_of_their_prompts():
     assert as_tuples(pairs) == [(3, 0, 1.0), (1, 2, 1.0)]
 
 
-def test_pairs_declared_both_ways_are_refused_by_name():
-    data = comparisons_of(
-        [
-            {"id": "p", "prompt": "a", "chosen": "x", "rejected": "y"},
-            {"id": "q", "prompt": "a", "chosen": "y", "rejected": "x"},
-        ],
-        behavior="comply",
-    )
-
-    message = "must not contradict each other, got both directions for 'p:chosen' over 'p:rejected'"
-    with pytest.raises(InputError, match=message):
-        pairs_of(data, behavior="comply", order=ORDER)
-
-
-def test_a_pair_against_its_labels_is_refused():
-    data = comparisons_of(
-        [*labelled(["good", "bad"]), {"prompt": "Hi", "chosen": "Hi-1", "rejected": "Hi-0"}],
-        behavior="comply",
-    )
-
-    message = r"'comparisons:2' over 'comparisons:1' \(labels 'bad' and 'good'\)"
-    with pytest.raises(InputError, match=message):
-        pairs_of(data, behavior="comply", order=ORDER)
-
-
 def test_two_margins_for_one_pair_are_refused():
     row = {"prompt": "a", "chosen": "x", "rejected": "y"}
     data = comparisons_of([{**row, "margin": 1}, {**row, "margin": 2}], behavior="comply")

@@ -12,7 +12,7 @@ from rewards.reward_cases import tiny_judge, tiny_rubric
 from rewards.training.recorded_runs import drawn_turns, recorded, watch_of
 from voirdire.errors import InputError
 from voirdire.io import read_labels
-from voirdire.reporting import certificate_to_json
+from voirdire.reporting import to_json
 from voirdire.rewards import LiveReward, read_certificate, read_training_run, reward_of_weights
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, examine
@@ -29,7 +29,7 @@ def certificate(tmp_path_factory):
         humans=humans, judges=judges, kind="boolean", plan=Plan(epsilon=0.2), around=False
     )
     path = folder / "certificate.json"
-    path.write_text(certificate_to_json(certify(found, humans=humans, judges=judges)), "utf-8")
+    path.write_text(to_json(certify(found, humans=humans, judges=judges)), "utf-8")
     return read_certificate(path)
 
 

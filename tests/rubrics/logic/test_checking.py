@@ -67,6 +67,11 @@ def test_the_built_in_rubrics_are_sound(name):
             "got none that ever holds",
         ),
         (
+            make_rubric("ab", classes={"x": "otherwise", "y": "a"}),
+            ("behaviors", "b", "classes", "x"),
+            "`otherwise` stands alone, as the condition of the last class",
+        ),
+        (
             make_rubric("ab", classes={}),
             ("behaviors", "b", "classes"),
             "at least one completion class",

@@ -14,7 +14,6 @@ from rubrics.logic.class_oracle import (
     make_rubric,
     text_of,
 )
-from voirdire.errors import LogicError
 from voirdire.rubrics import expression_holds, expression_probability, load_rubric
 
 
@@ -121,18 +120,3 @@ def test_the_demands_are_those_of_the_behavior():
 
     # hard_refuse: two are unmet, its third is demanded false; comply requires nothing.
     assert found == {"hard_refuse": 0, "soft_refuse": 1, "comply": 0}
-
-
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("apolgy", "^expression: column 1: .* Did you mean `apology`"),
-        ("any(required)", "group `required` needs a behavior"),
-        ("apology xor judgement", "^expression: column 9: expected"),
-    ],
-)
-def test_an_expression_without_a_meaning_is_refused(expression, message):
-    rubric = load_rubric("safety")
-
-    with pytest.raises(LogicError, match=message):
-        expression_probability(rubric, expression, probabilities=np.zeros((1, 21)))

@@ -50,6 +50,7 @@ def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulati
         human_noise=0.3,
         judge_noise=0.3,
         n_categories=4,
+        prevalences="drawn",
         n_items=SIZES,
         n_annotators=[2, 3, 4],
         epsilon=EPSILONS,
@@ -73,14 +74,16 @@ def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulati
 
 @pytest.mark.ci
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
-def test_a_simulated_study_is_examined_as_any_study_is(mode):
-    model = NoiseModel(human_noise=0.25, judge_noise=0.3)
+@pytest.mark.parametrize("shares", [None, (0.9, 0.1)])
+def test_a_simulated_study_is_examined_as_any_study_is(mode, shares):
+    model = NoiseModel(human_noise=0.25, judge_noise=0.3, prevalences=shares)
     labels = simulated(model, n_studies=24, n_annotators=3)
     options = {"epsilon": EPSILONS, "epsilon_mode": mode, "min_items": 20}
 
     result = power(
         human_noise=0.25,
         judge_noise=0.3,
+        prevalences=shares or "drawn",
         n_items=[25, SIZES[-1]],
         n_annotators=3,
         n_simulations=24,
@@ -96,8 +99,10 @@ def test_a_simulated_study_is_examined_as_any_study_is(mode):
             [row] = [row for row in result.rows if (row.n_items, row.epsilon) == (size, epsilon)]
             tests = [study[position] for study in examined]
             assert row.power == np.mean([each.outcome == "passed" for each in tests])
-            assert row.winning_rate_power == np.mean([each.passed for each in tests])
-            assert row.winning_rate == pytest.approx(np.mean([e.winning_rate for e in tests]))
+            assert row.winning_rate_power == np.mean([each.t_test.passed for each in tests])
+            assert row.winning_rate == pytest.approx(
+                np.mean([e.t_test.winning_rate for e in tests])
+            )
 
 
 # What power depends on ----------------------------------------------------------------------------
@@ -315,7 +320,7 @@ def test_the_dict_holds_every_figure():
     assert len(plain["smallest_sizes"]) == 2 * 3
     assert len(plain["smallest_plans"]) == 3
     assert plain["settings"]["seed"] == 5
-    assert plain["settings"]["prevalences"] is None
+    assert plain["settings"]["prevalences"] == [0.5, 0.5]
     assert plain["settings"]["n_annotators"] == [3, 4]
 
 
@@ -346,6 +351,7 @@ def test_results_are_frozen():
         ({"seed": -1}, r"`seed` must be a whole number of at least 0, got -1"),
         ({"false_discovery_rate": 0}, r"`false_discovery_rate` must be in the interval"),
         ({"prevalences": [0.2, 0.2]}, r"`prevalences` must be 2 shares that sum to 1"),
+        ({"prevalences": "skewed"}, "`prevalences` must be one of 'drawn'"),
         ({"prevalences": 0.5}, r"`prevalences` must be a sequence of shares, got 0\.5\."),
         ({"prevalences": np.array(0.5)}, r"`prevalences` must be a sequence of shares, got array"),
         (

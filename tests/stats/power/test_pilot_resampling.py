@@ -121,7 +121,7 @@ def test_clusters_that_are_cut_short_still_count():
             min_items=10,
         )
         passed += [each.outcome == "passed" for each in results]
-        won += [each.passed for each in results]
+        won += [each.t_test.passed for each in results]
     for name, shares in (("power", passed), ("winning_rate_power", won)):
         for row, share in zip(result.rows, shares / n_studies, strict=True):
             spread = math.sqrt(max(share * (1 - share), 0.02) * (1 / n_studies + 1 / 1_500))

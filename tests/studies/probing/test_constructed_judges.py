@@ -48,6 +48,7 @@ def test_the_one_bias_is_found_and_no_other(bias, families, noise):
     report = probed(Constructed("judge", bias, noise=noise))
 
     assert found_families(report) == families
+    assert report.unstable == ()
     for row in report.found:
         assert row.advice
         assert abs(row.shift) == pytest.approx(0.12, abs=0.06)
@@ -68,9 +69,10 @@ def test_a_random_judge_has_a_noise_floor_and_no_bias():
         def probabilities(self, items):
             return self._draws.random((len(items), 3))
 
-    report = probed(Random("random"))
+    report = probed(Random("random"), n_items=50)
 
     assert found_families(report) == set()
+    assert report.unstable == ("stability", "neutral")
     together = report.stability
     assert together.flip_rate.estimate == pytest.approx(0.5, abs=0.12)
     assert together.mean_difference == pytest.approx(1 / 3, abs=0.06)  # of two uniform numbers
@@ -95,6 +97,7 @@ def test_a_random_judge_that_repeats_itself_is_moved_by_every_line_and_has_no_bi
 
     assert report.stability.flip_rate.estimate == 0
     assert report.neutral.flip_rate.estimate == pytest.approx(0.5, abs=0.1)
+    assert report.unstable == ("neutral",)
     assert found_families(report) == set()
 
 

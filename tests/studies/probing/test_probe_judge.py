@@ -124,11 +124,11 @@ def test_other_prompts_are_compared_with_the_usual_one():
     judge = LlmJudge(model=ScriptedModel(answer))
 
     report = probe_judge(
-        numbered(30), judge, rubric=RUBRIC, settings=settings("prompt"), store=False
+        numbered(30), judge, rubric=RUBRIC, settings=settings("order", "prompt"), store=False
     )
 
     names = [row.probe for row in report.probes]
-    orders = [f"prompt/order_{number}" for number in (1, 2, 3)]
+    orders = [f"order/questions_{number}" for number in (1, 2, 3)]
     assert names == [*orders, "prompt/single", "prompt/zh", "prompt/reworded"]
     assert [row.probe for row in report.found] in (["prompt/zh"], [])
 
@@ -216,7 +216,7 @@ def test_a_limit_of_cost_holds_for_all_prompts_together(faulty_server, monkeypat
             **limits,
         )
         return probe_judge(
-            numbered(8), judge, rubric=RUBRIC, settings=settings("prompt"), store=False
+            numbered(8), judge, rubric=RUBRIC, settings=settings("order", "prompt"), store=False
         )
 
     costs = [row.cost for row in probed().calls]
@@ -315,7 +315,7 @@ def test_labels_on_other_items_are_refused_before_anything_is_asked():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"only": ["verbostiy"]}, "did you mean|`only` and `without` must name"),
+        ({"only": ["verbostiy"]}, "got 'verbostiy'. Perhaps 'verbosity' is meant"),
         ({"n_items": 1}, "n_items"),
         ({"author": "model"}, "must be given together"),
         ({"least_effect": 1.0}, "least_effect"),

@@ -10,7 +10,7 @@ import pytest
 from studies.reward.small_reward import RUBRIC, items_of, judged_of, prompt_hashes
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import ScriptedJudge
-from voirdire.reporting import reward_examination_to_json
+from voirdire.reporting import to_json
 from voirdire.rewards import comparisons_of, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_and_the_order_of_rows_no_matter(
     first, again = examine(rows), examine(rows)
     turned = examine_reward(reward, items[::-1], verdicts=judged, n_resamples=50)
 
-    assert reward_examination_to_json(first) == reward_examination_to_json(again)
+    assert to_json(first) == to_json(again)
     assert [row.rate.value for row in turned.error_rates] == pytest.approx(
         [row.rate.value for row in first.error_rates]
     )

@@ -10,13 +10,16 @@ from voirdire.judging.prompts.builder import (
     pick_language,
     read_words,
 )
+from voirdire.judging.prompts.decisions import DecisionBuilder, name_parts
 from voirdire.judging.prompts.fence import escape_invisible, fence_item, new_nonce
 
 __all__ = [
     "PROMPT_VERSION",
+    "DecisionBuilder",
     "PromptBuilder",
     "escape_invisible",
     "fence_item",
+    "name_parts",
     "new_nonce",
     "pick_language",
     "read_words",

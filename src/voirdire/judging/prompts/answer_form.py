@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from voirdire.judging.asking import Answer, Ask
     from voirdire.rubrics import Question
 
-__all__ = ["AnswerForm", "bound_name_tokens", "get_scale_ends", "is_whole", "make_answer_form"]
+__all__ = [
+    "OTHER_SIDE",
+    "AnswerForm",
+    "bound_name_tokens",
+    "get_scale_ends",
+    "is_whole",
+    "make_answer_form",
+]
 
-_OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
+OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
+"""The answer to a pair that is shown with B first, as one about A and B."""
+
 _WIDEST_WITHOUT_LEVELS = 20
 _TEXT_TOKENS = 1_024
 _NUMBER_TOKENS = 20
@@ -74,13 +83,13 @@ def make_answer_form(question: Question, *, ask: Ask) -> AnswerForm:
                 schema=schema, n_tokens=_WORD_TOKENS, json_type=bool, rule=rule, finish=float
             )
         case "choice" | "pairwise":
-            labels = list(_OTHER_SIDE if question.kind == "pairwise" else question.labels)
+            labels = list(OTHER_SIDE if question.kind == "pairwise" else question.labels)
             return AnswerForm(
                 schema={"type": "string", "enum": labels},
                 n_tokens=max([_WORD_TOKENS, *map(bound_name_tokens, labels)]),
                 json_type=Literal[tuple(labels)],
                 rule=f"one of {_list_labels(labels)}",
-                finish=_OTHER_SIDE.get if question.kind == "pairwise" and ask.swapped else None,
+                finish=OTHER_SIDE.get if question.kind == "pairwise" and ask.swapped else None,
                 n_strings=1,
             )
         case "multilabel":

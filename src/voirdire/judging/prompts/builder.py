@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
 
-__all__ = ["PROMPT_VERSION", "PromptBuilder", "pick_language", "read_words"]
+__all__ = ["PROMPT_VERSION", "PromptBuilder", "pick_language", "read_words", "responses_of"]
 
 PROMPT_VERSION = "1"
 """Version of the wording of all prompts; increase it with every change."""
@@ -126,16 +126,7 @@ class PromptBuilder:
         InputError
             If the question is pairwise and the item has no second response.
         """
-        responses = {"response": item.response}
-        if self._is_pair:
-            if item.other is None:
-                msg = (
-                    "`item` must have a second response for a pairwise question, got item "
-                    f"{shorten(item.id, width=40)!r} with one. Give it `other`."
-                )
-                raise InputError(msg)
-            sides = (item.other, item.response) if self.ask.swapped else (item.response, item.other)
-            responses = {"response_a": sides[0], "response_b": sides[1]}
+        responses = responses_of(item, is_pair=self._is_pair, swapped=self.ask.swapped)
         shown = fence_item(item.prompt, responses, nonce=nonce)
         content = f"{self._opening}{shown}{self._closing}"
         images = tuple(image for message in item.prompt for image in message.images)
@@ -148,6 +139,26 @@ class PromptBuilder:
             temperature=temperature,
             seed=seed,
         )
+
+
+def responses_of(item: Item, *, is_pair: bool, swapped: bool) -> dict[str, str]:
+    """Return what is judged of an item by its names in a prompt: one response, or both of a pair.
+
+    Raises
+    ------
+    InputError
+        If there is one response where two are compared.
+    """
+    if not is_pair:
+        return {"response": item.response}
+    if item.other is None:
+        msg = (
+            "`item` must have a second response for a pairwise question, got item "
+            f"{shorten(item.id, width=40)!r} with one. Give it `other`."
+        )
+        raise InputError(msg)
+    sides = (item.other, item.response) if swapped else (item.response, item.other)
+    return dict(zip(("response_a", "response_b"), sides, strict=True))
 
 
 @cache

@@ -1,68 +1,104 @@
-"""Make the page of an examination: one self-contained HTML file."""
+"""What is said of an examination: the verdict of each judge first, then what it rests on."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from markupsafe import Markup
+
+from voirdire._version import __version__
 from voirdire.errors import NoDataError
 from voirdire.records.plain import without_nan
-from voirdire.reporting.as_json import examination_from_json
-from voirdire.reporting.number_formats import is_defined
-from voirdire.reporting.pages import examination_paper as paper
-from voirdire.reporting.pages import examination_sections as sections
-from voirdire.reporting.pages import examination_verdicts as verdicts
-from voirdire.reporting.pages.examination_cautions import collect_cautions
-from voirdire.reporting.pages.examination_items import add_texts, make_disputed_cards
-from voirdire.reporting.pages.examination_views import (
-    annotator_rows,
-    count_items,
-    group_by_question,
-    group_glances,
+from voirdire.reporting.as_json import from_json
+from voirdire.reporting.pages.examination_findings import (
+    Question,
+    add_texts,
+    deciding_row,
+    disputed_cards,
+    list_cautions,
+    other_raters,
+    say_next,
+    say_verdict,
 )
-from voirdire.reporting.pages.frame import (
-    draw_figure,
-    drop_reasons,
-    page_environment,
-    page_head,
-    page_words,
-    settings_rows,
-    style_sheet,
+from voirdire.reporting.pages.frame import render_page
+from voirdire.reporting.pages.results_sections import majority_table, yes_or_no
+from voirdire.reporting.pages.speech import (
+    Clauses,
+    Count,
+    Decimal,
+    Label,
+    Listing,
+    Margin,
+    Name,
+    P,
+    Percent,
+    Said,
+    Verbatim,
+    say,
+    say_with_ends,
 )
-from voirdire.reporting.pages.results_sections import majority_table
-from voirdire.reporting.pages.speech import Listing, Margin, Name, Speaker
+from voirdire.reporting.pages.view import (
+    Advice,
+    Block,
+    Cards,
+    Lines,
+    Part,
+    Quote,
+    Scatter,
+    Series,
+    Table,
+    Track,
+    View,
+    Words,
+    columns_of,
+)
+from voirdire.studies.findings import QuestionFindings
 from voirdire.studies.whole_study import Examination
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import polars as pl
-    from markupsafe import Markup
 
     from voirdire._types import Language
+    from voirdire.stats import AltTestResult, ControlResult
+    from voirdire.studies import SliceReliability
     from voirdire.studies.reward.result import RewardExamination
 
-__all__ = ["html_report"]
+__all__ = ["examination_view", "html_report"]
 
-
+_MOST_SAID = 8
+"""Judges with a sentence each in the lead; of more, the names are listed by verdict."""
+_MOST_RANKED, _MOST_OPEN, _MOST_DRAWN, _MOST_SLICES = 20, 3, 5, 8
+"""Judges in the first table; questions that are not folded; judges with a scatter; slices."""
+_STATES = {
+    "passed": "passed",
+    "not_shown": "close",
+    "worse": "failed",
+    "no_evidence": "no_evidence",
+}
+_MARKS = {"passed": "✓", "not_shown": "○", "worse": "✗", "no_evidence": "?"}
 _GLOSSARY = (
-    "alternative_annotator_test",
-    "item",
-    "annotator",
-    "judge",
-    "alignment",
-    "epsilon",
-    "advantage_probability",
-    "winning_rate",
-    "outcome",
-    "tie",
-    "control",
-    "ceiling",
-    "kappa",
-    "alpha",
-    "gwet_ac",
-    "false_discovery_rate",
-    "interval",
-    "stability",
+    *("alternative_annotator_test", "alignment", "epsilon", "advantage_probability"),
+    *("winning_rate", "outcome", "tie", "control", "ceiling", "kappa", "alpha"),
+    *("false_discovery_rate", "interval", "stability"),
 )
+
+
+class _Pair(NamedTuple):
+    """One of several things within another, such as an annotator of a result."""
+
+    of: Any
+    one: Any
+
+
+_columns = partial(columns_of, "column")
+_name, _p_value = partial(Name, width=40), partial(P, is_bare=True)
 
 
 def html_report(
@@ -126,74 +162,665 @@ def html_report(
     >>> html_report(Examination(results=(result,)))[:15]
     '<!doctype html>'
     """
-    from voirdire.reporting.pages.reward import reward_chapter
+    from voirdire.studies.reward.result import RewardExamination
 
-    speaker = Speaker(language, "examination")
-    head = page_head(title=title, created=created)
     report = content
     if not isinstance(report, Examination):
-        report = examination_from_json(report, source=source)
-    if items is not None:
-        report = add_texts(report, items)
+        report = from_json(report, Examination, source=source)
     if not report.results:
         msg = f"{source}: $.examinations must hold at least one examination, got none."
         raise NoDataError(msg)
-    chapter = None if reward is None else reward_chapter(reward, language=speaker.language)
-    environment = page_environment(
-        is_defined=is_defined,
-        Margin=Margin,
-        paper=paper,
-        sections=sections,
-        verdicts=verdicts,
-        annotator_rows=annotator_rows,
-        collect_cautions=collect_cautions,
-        majority_table=majority_table,
-        make_disputed_cards=make_disputed_cards,
+    of_reward = (
+        reward
+        if isinstance(reward, RewardExamination | None)
+        else from_json(reward, RewardExamination)
     )
-    return environment.get_template("page.html.j2").render(
-        **_collect_content(report, speaker, chapter=chapter),
-        **head,
-        draw=partial(draw_figure, result=report, language=speaker.language),
-        css=style_sheet(),
-    )
+    view = examination_view(report, reward=of_reward, items=items)
+    return render_page(view, language=language, title=title, created=created)
 
 
-def _collect_content(
-    report: Examination, speaker: Speaker, *, chapter: Markup | None
-) -> dict[str, Any]:
-    parts = group_by_question(report)
-    reasons, n_other_reasons = drop_reasons(report.dropped)
-    references = list(dict.fromkeys(verdicts.reference_of(part.main.first) for part in parts))
-    has_items = any(part.found.disputed for part in parts)
-    [reference, *other_references] = references
-    # the title says what all questions are held against, if it is the same
-    is_plain = other_references or reference == "leave_one_out"
-    named = report.settings.get("real_judges")  # of a demonstration
-    real_judges = [x for x in named if isinstance(x, str)] if isinstance(named, list) else []
-    return {
-        **page_words(speaker),
-        "report": report,
-        "parts": parts,
-        "glances": group_glances(parts),
-        "reward": chapter,
-        "has_items": has_items or '<div class="items">' in (chapter or ""),
-        "n_judges": len({judge.judge for part in parts for judge in part.main.judges}),
-        "references": references,
-        "heading": "page.title" if is_plain else f"page.title.{reference}",
-        "n_annotators": len({name for part in parts for name in part.annotators}),
-        "n_items": count_items(parts),
-        "families": [part.main for part in parts] + [x for part in parts for x in part.others],
-        "drop_reasons": reasons,
-        "n_other_reasons": n_other_reasons,
-        "run_settings": settings_rows(without_nan(report.settings)),
-        "glossary": _GLOSSARY,
-        "most_pooled": 200,
-        "most_open": 3,
-        "most_rows": 1_500,
-        "most_warned": 100,
-        "most_diagnosed": 8,
-        "most_ranked": 20,
-        "simulated": report.settings.get("simulated") is True,
-        "simulated_base": report.settings.get("simulated_base_rewards") is True,
-        "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
+def examination_view(
+    report: Examination | AltTestResult,
+    *,
+    reward: RewardExamination | None = None,
+    items: pl.DataFrame | None = None,
+) -> View:
+    """Lay out an examination, with a reward that rests on its judges as a chapter.
+
+    Parameters
+    ----------
+    report : Examination or AltTestResult
+        What was found.
+    reward : RewardExamination, optional
+        The examination of a reward.
+    items : polars.DataFrame, optional
+        What is known of the items in dispute.
+    """
+    from voirdire.reporting.pages.reward import reward_view
+
+    if not isinstance(report, Examination):
+        report = Examination(results=(report,))
+    report = report if items is None else add_texts(report, items)
+    findings = {row.question: row for row in report.questions}
+    questions = []
+    for place, name in enumerate(dict.fromkeys(row.question for row in report.results)):
+        families: dict[str, dict[str, list[AltTestResult]]] = {}
+        for row in sorted((x for x in report.results if x.question == name), key=_by_advantage):
+            families.setdefault(row.alignment, {}).setdefault(row.judge, []).append(row)
+        order = dict.fromkeys(row.alignment for row in report.results if row.question == name)
+        question = Question(
+            name=name,
+            place=f"q{place + 1}",
+            families={alignment: families[alignment] for alignment in order},
+            findings=findings.get(name) or QuestionFindings(question=name),
+            reliability=tuple(x for x in report.reliability if x.question == name),
+            dropped=tuple(x for x in report.dropped if x.question in (name, *[None][place:])),
+        )
+        questions.append(question)
+    judges = list(dict.fromkeys(judge for each in questions for judge in each.judges))
+    figures = {
+        "judges": Count(len(judges), "judges"),
+        "annotators": Count(len({x for each in questions for x in each.annotators}), "annotators"),
     }
+    parts: Iterator[Part]
+    blocks: tuple[Block, ...]
+    if len(questions) == 1:
+        [question] = questions
+        meta = say("examination.meta", items=Count(question.n_items, "items"), **figures)
+        lead, brief = _lead(question), None
+        blocks = (*_verdicts(question), _judges_table(question.rows))
+        cautions, todo = tuple(list_cautions(question)), tuple(_next_steps(question))
+        parts = _parts(question, n_questions=1)
+    else:
+        meta = say("examination.meta.questions", questions=Count(len(questions), "questions"),
+                   **figures)  # fmt: skip
+        lead, blocks = _lead_of_several(questions, judges), tuple(_glances(questions))
+        brief = (_judges_table([row for each in questions for row in each.rows], "question"),)
+        cautions, todo = (), (_next_of_several(questions, n_judges=len(judges)),)
+        parts = (_question_part(each, n_questions=len(questions)) for each in questions)
+    return View(
+        name="examination",
+        catalog="examination",
+        meta=meta,
+        notice=_notice(report, has_reward=reward is not None),
+        lead=lead,
+        todo=todo,
+        blocks=blocks,
+        brief=brief,
+        more=say("examination.more"),
+        cautions=cautions,
+        parts=(*parts, *_pooled_part(report), *_dropped_part(report)),
+        settings=without_nan(report.settings),
+        glossary=_GLOSSARY,
+        chapters=() if reward is None else (reward_view(reward),),
+    )
+
+
+def _by_advantage(row: AltTestResult) -> tuple[float, float]:
+    rho = row.advantage_probability
+    return math.inf if math.isnan(rho) else -rho, row.epsilon
+
+
+def _notice(report: Examination, *, has_reward: bool) -> tuple[Said, ...]:
+    """Say of a demonstration what is simulated."""
+    if report.settings.get("simulated") is not True:
+        return ()
+    named = report.settings.get("real_judges")
+    real = [Name(x) for x in named if isinstance(x, str)] if isinstance(named, list) else []
+    if not real:
+        return (say("notice.simulated"),)
+    is_base = has_reward and report.settings.get("simulated_base_rewards") is True
+    base = (say("notice.simulated_base"),) if is_base else ()
+    return (say("notice.simulated_but", judges=Listing(tuple(real))), *base)
+
+
+# The first screen ---------------------------------------------------------------------------------
+
+
+def _lead(question: Question) -> tuple[Said, ...]:
+    """Say the verdict of one judge; of several which passed."""
+    others = other_raters(question.fullest)
+    is_plain = others.key == "others.annotators"
+    reference = [] if is_plain else [say("lead.reference", others=others)]
+    if question.fullest.epsilon_mode == "multiplicative":
+        reference.append(say("margins.multiplicative"))
+    if len(question.judges) == 1:
+        [rows] = question.judges.values()
+        return (*reference, *say_verdict(rows, n_items=question.n_items))
+    passed = tuple(_name(row.judge) for row in question.rows if row.finding == "passed")
+    figures: dict[str, Any] = {
+        "judges": Count(len(question.judges), "judges"),
+        "epsilons": Listing(tuple(map(Margin, question.epsilons)), most=12, either=True),
+    }
+    if not passed:
+        return (*reference, say("lead.none", **figures))
+    names = Listing(passed, most=_MOST_SAID)
+    return (*reference, say("lead.some", n=len(passed), names=names, **figures))
+
+
+def _verdicts(question: Question) -> Iterator[Words]:
+    """Say the verdict of each of several judges; of many the names by verdict."""
+    if 1 < len(question.judges) <= _MOST_SAID:
+        said = [say_verdict(rows, n_items=question.n_items) for rows in question.judges.values()]
+        shown = (tuple(x for x in each if x.key != "verdict.shown") for each in said)
+        yield Words([Clauses(each, "sentence.space") for each in shown], "list")
+    elif len(question.judges) > _MOST_SAID:
+        names: dict[str, list[Name]] = {}
+        for row in question.rows:
+            names.setdefault(row.finding, []).append(_name(row.judge))
+        groups = [
+            say("lead.group", outcome=say(f"chip.{verdict}"), judges=Listing(tuple(names[verdict])))
+            for verdict in _MARKS
+            if verdict in names
+        ]
+        yield Words(groups, "list")
+
+
+def _lead_of_several(questions: Sequence[Question], judges: Sequence[str]) -> tuple[Said, ...]:
+    """Count the verdicts of each judge over the questions; of many judges those of all."""
+    counts: dict[str, dict[str, int]] = {}
+    for row in (row for each in questions for row in each.rows):
+        who = row.judge if len(judges) <= _MOST_SAID else ""
+        count = counts.setdefault(who, dict.fromkeys(_MARKS, 0))
+        count[row.finding] += 1
+    sentences = []
+    for judge, count in counts.items():
+        listed = [
+            say("lead.count", outcome=say(f"outcome.{verdict}"), n=n)
+            for verdict, n in count.items()
+            if n
+        ]
+        figures = {"counts": Listing(tuple(listed)), "n": sum(count.values())}
+        sentences.append(
+            say("lead.judge", judge=_name(judge), **figures) if judge
+            else say("lead.all", judges=Count(len(judges), "judges"), **figures)
+        )  # fmt: skip
+    return tuple(sentences)
+
+
+def _next_steps(question: Question) -> Iterator[Said]:
+    """Say what to do next, each thing once, with the judges that it is about."""
+    n_judges = len(question.judges)
+    steps: dict[str, list[Name]] = {}
+    for rows in sorted(question.judges.values(), key=_rank):
+        step = say_next(rows, n_judges=n_judges, n_items=question.n_items)
+        steps.setdefault(step.key, []).append(_name(rows[0].judge))
+    for key, names in steps.items():
+        whom = Listing(tuple(names), most=5)
+        yield say(key) if len(steps) == 1 else say("next.for", judges=whom, todo=say(key))
+
+
+def _next_of_several(questions: Sequence[Question], *, n_judges: int) -> Said:
+    """Say the one thing to do about the best of all verdicts."""
+    judges = [(rows, each.n_items) for each in questions for rows in each.judges.values()]
+    rows, n_items = min(judges, key=lambda pair: _rank(pair[0]))
+    return say_next(rows, n_judges=n_judges, n_items=n_items)
+
+
+def _rank(rows: Sequence[AltTestResult]) -> int:
+    """Order judges by their verdicts, the best first."""
+    return [*_MARKS].index(deciding_row(rows).finding)
+
+
+def _judges_table(rows: Sequence[AltTestResult], *names: str) -> Table:
+    """Lay out a row for each result; `names` are columns that come first."""
+    columns: dict[Any, Any] = {
+        **_columns(_name, **{name: name for name in (*names, "judge")}),
+        **_columns("chip.{}".format, outcome="finding"),
+        "column.track": _track,
+        **_columns(Decimal, omega="winning_rate"),
+        "column.rho": _rho,
+        **_columns(Decimal, rho_human="human_advantage"),
+        **_columns(int, items="n_items"),
+    }
+    epsilons = {row.epsilon for row in rows}
+    if len(epsilons) > 1:
+        columns |= _columns(Margin, epsilon="epsilon")
+    if any(row.worst_case.n_failures for row in rows):
+        columns |= _columns(int, failed_calls="worst_case.n_failures")
+    zero = (0.0, Decimal(0.0, 0))
+    margins = [(-x, say("level.margin", epsilon=Margin(x))) for x in epsilons if x]
+    return Table.of(
+        "judges.caption",
+        rows,
+        columns,
+        texts=("column.judge", "column.outcome"),
+        n_texts=len(names),
+        most=_MOST_RANKED if not names else 200,
+        levels=(zero, *margins) if len(epsilons) == 1 else (zero,),
+    )
+
+
+def _track(row: AltTestResult) -> Track:
+    """Draw a dot for each annotator: how much better the judge is, filled where that is shown."""
+    gaps = [
+        each.advantage_judge - each.advantage_human
+        if row.epsilon_mode == "additive"
+        else each.advantage_judge / (each.advantage_human or math.nan) - 1
+        for each in row.annotators[:200]
+    ]
+    shown = [each.shown for each in row.annotators]
+    dots = tuple(zip(gaps, shown, strict=False))
+    return Track(dots=dots, state=_STATES[row.finding])
+
+
+def _rho(row: AltTestResult) -> Any:
+    ends = row.uncertainty
+    low, high = (None, None) if ends is None else (ends.advantage_low, ends.advantage_high)
+    return say_with_ends(row.advantage_probability, low, high)
+
+
+# Several questions --------------------------------------------------------------------------------
+
+
+def _glances(questions: Sequence[Question]) -> Iterator[Table]:
+    """Lay out the outcomes by question and judge, a table for questions of the same judges."""
+    for judges, group in groupby(questions, key=lambda each: sorted(each.judges)):
+        parts = list(group)
+        outcomes = {
+            (each.name, row.judge): f"chip.{row.finding}" for each in parts for row in each.rows
+        }
+        rows, heads = [each.name for each in parts], list(judges)
+        if len(heads) > len(rows):  # the longer side goes down
+            rows, heads = heads, rows
+            outcomes = {(judge, name): chip for (name, judge), chip in outcomes.items()}
+        first: Any = "column.judge" if rows[0] in judges else "column.question"
+        said: list[Any] = [_name(head) for head in heads]
+        cells = [(_name(row), *(outcomes[row, head] for head in heads)) for row in rows]
+        yield Table(
+            caption="glance.caption",
+            columns=(first, *said),
+            rows=tuple(cells[:200]),
+            texts=(True,) * (1 + len(heads)),
+            n_rows=len(cells),
+        )
+
+
+def _question_part(question: Question, *, n_questions: int) -> Part:
+    cautions = list_cautions(question)
+    advice = [Advice(cautions[:_MOST_OPEN])] if cautions else []
+    more = []
+    if n_more := len(cautions) - len(cautions[:_MOST_OPEN]):
+        title, rest = say("cautions.more", n=n_more), Advice(cautions[_MOST_OPEN:])
+        name = f"{question.place}.cautions"
+        more = [Part(name=name, title=title, blocks=(rest,), shown_in="details")]
+    todo = Words((Said("next.title"), *_next_steps(question)))
+    return Part(
+        name=question.place,
+        title=say("question.title", question=Name(question.name)),
+        is_open=n_questions <= _MOST_OPEN,
+        shown_in="details",
+        blocks=(
+            Words(_lead(question)),
+            *_verdicts(question),
+            _judges_table(question.rows),
+            *advice,
+            todo,
+            *more,
+            *_parts(question, n_questions=n_questions),
+        ),
+    )
+
+
+# Folds --------------------------------------------------------------------------------------------
+
+
+def _parts(question: Question, *, n_questions: int) -> Iterator[Part]:
+    """Yield what the verdicts rest on, each in a fold of its own."""
+    fold: Any = partial(_fold, question)
+    findings = question.findings
+    if cards := disputed_cards(findings, n_questions=n_questions):
+        n_all = len(findings.disputed)
+        cut = [Words((say("table.cut", shown=len(cards), half=len(cards) // 2, n=n_all),), "note")]
+        blocks = (Words(("items.lead",)), Cards(cards), *(cut if len(cards) < n_all else ()))
+        yield fold("items", *blocks, shown_in="page")
+    verdicts = [
+        (Clauses(say_verdict(rows, n_items=question.n_items), "sentence.space"),
+         say_next(rows, n_judges=len(question.judges), n_items=question.n_items))
+        for rows in question.judges.values()
+    ]  # fmt: skip
+    if len(verdicts) > 1:
+        yield fold("verdicts", Advice(verdicts), shown_in="page")
+    is_asked = len(question.epsilons) > 1  # for several margins, which a terminal shows too
+    yield fold("margins", *_margins(question), shown_in="terminal" if is_asked else "details")
+    yield fold("annotators", _annotators_table(question.rows))
+    yield fold("agreement", *_agreement(question))
+    if question.fullest.controls:
+        yield fold("controls", _controls_table(question))
+    if differences := [x for x in findings.comparisons if x.alignment in [*question.families][:1]]:
+        yield fold("differences", *_differences(differences))
+    if question.reliability:
+        table = _reliability_table(question.reliability)
+        yield fold("reliability", table, shown_in="terminal")
+    if diagnosis := list(_diagnosis(findings)):
+        yield fold("diagnosis", *diagnosis)
+    others = [deciding_row(rows) for family in [*question.families.values()][1:]
+              for rows in family.values()]  # fmt: skip
+    if others:
+        yield fold("others", _judges_table(others, "alignment"), shown_in="terminal")
+    if n_questions <= _MOST_OPEN:
+        references = ["calderon", "benjamini"]
+        if question.fullest.settings.get("n_clusters"):
+            references.append("liang")
+        cited = Words([f"reference.{each}" for each in references], "references")
+        yield fold("paper", Words(("paper.lead",)), Quote((Words((_paper(question),)), cited)),
+                   shown_in="page")  # fmt: skip
+
+
+def _fold(question: Question, name: str, *blocks: Block, shown_in: Any = "details") -> Part:
+    title = say(f"part.{name}")
+    return Part(name=f"{question.place}.{name}", title=title, blocks=blocks, shown_in=shown_in)
+
+
+def _margins(question: Question) -> Iterator[Block]:
+    """Show how ω depends on ε, and where each annotator stands."""
+    yield Words(("margins.lead",))
+    epsilons = question.epsilons
+    judges = {judge: {row.epsilon: row for row in rows} for judge, rows in question.judges.items()}
+    if len(epsilons) > 1:
+        series = [
+            Series(
+                name=_name(judge),
+                points=tuple((epsilon, row.winning_rate) for epsilon, row in rows.items()),
+                states=tuple(_STATES[row.finding] for row in rows.values()),
+            )
+            for judge, rows in list(judges.items())[:_MOST_SAID]
+        ]
+        yield Lines(
+            name=f"{question.place}-omega",
+            caption="omega.caption",
+            series=tuple(series),
+            x_title="column.epsilon",
+            y_title="column.omega",
+            y_scale=(0.0, 1.0),
+            levels=((0.5, Decimal(0.5, 1)),),
+        )
+    columns: dict[str | Said, Any] = {"column.judge": lambda pair: _name(pair[0])}
+    for epsilon in epsilons[:20]:
+        head = say("column.at", epsilon=Margin(epsilon))
+        columns[head] = partial(_omega_at, epsilon=epsilon)
+    columns["column.smallest"] = lambda pair: _smallest(next(iter(pair[1].values())))
+    columns["column.stability"] = lambda pair: _stability(deciding_row([*pair[1].values()]))
+    yield Table.of("omega.caption", list(judges.items()), columns)
+    row = question.fullest
+    for place, each in enumerate(question.rows[:_MOST_DRAWN]):
+        yield Scatter(
+            name=f"{question.place}-scatter-{place + 1}",
+            title=_name(each.judge),
+            caption="scatter.caption",
+            points=tuple(
+                (x.advantage_judge, x.advantage_human, x.shown, _name(x.annotator))
+                for x in each.annotators
+            ),
+            epsilon=each.epsilon,
+            is_multiplicative=row.epsilon_mode == "multiplicative",
+        )
+
+
+def _omega_at(pair: tuple[str, dict[float, AltTestResult]], *, epsilon: float) -> Any:
+    row = pair[1].get(epsilon)
+    if row is None:
+        return Decimal(None)
+    mark = Markup(_MARKS[row.finding])  # noqa: S704  # ours
+    return say("cell.marked", omega=Decimal(row.winning_rate), mark=mark)
+
+
+def _smallest(row: AltTestResult) -> Any:
+    return Decimal(None) if row.smallest_epsilon is None else Margin(round(row.smallest_epsilon, 3))
+
+
+def _stability(row: AltTestResult) -> Percent:
+    return Percent(None if row.uncertainty is None else row.uncertainty.stability)
+
+
+def _annotators_table(rows: Sequence[AltTestResult]) -> Table:
+    """Lay out each judge against each annotator, at the ε that decides."""
+    pairs = [_Pair(row, each) for row in rows for each in row.annotators]
+    columns = {
+        **_columns(_name, judge="of.judge", annotator="one.annotator"),
+        **_columns(Margin, epsilon="of.epsilon"),
+        **_columns(int, items="one.n_items"),
+        **_columns(partial(Decimal, digits=3), rho_judge="one.advantage_judge",
+                   rho_human="one.advantage_human"),
+        **_columns(Percent, ties="one.tie_share"),
+        **_columns(_p_value, p_t="one.p_value", p_exact="one.deciding_p_value"),
+        **_columns(yes_or_no, shown="one.shown"),
+    }  # fmt: skip
+    return Table.of("annotators.caption", pairs, columns, n_texts=2, texts=["column.shown"],
+                    most=500)  # fmt: skip
+
+
+_AGREEMENT = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"))
+
+
+def _agreement(question: Question) -> Iterator[Block]:
+    """Say how far annotators agree, with the judges beside them."""
+    findings, agreement = question.findings, question.fullest.human_agreement
+    sentences: list[Said] = []
+    if findings.labels:
+        shares = tuple(say("agreement.share", label=Label(x.label, 30), share=Percent(x.share))
+                       for x in findings.labels)  # fmt: skip
+        n_hidden = findings.n_labels - len(shares)
+        sentences.append(say("agreement.labels", labels=Listing(shares, n_hidden=max(n_hidden, 0))))
+    if agreement is None or math.isnan(agreement.alpha):
+        sentences.append(say("agreement.undefined"))
+    else:
+        word = next((word for least, word in _AGREEMENT if agreement.alpha >= least), "hardly")
+        alpha = say_with_ends(agreement.alpha, agreement.low, agreement.high)
+        sentences.append(say(f"agreement.{word}", alpha=alpha))
+    yield Words(sentences)
+    if findings.agreement is None:
+        return
+    rows: list[tuple[str | None, Any]] = [(None, findings.agreement.ceiling)]
+    rows += [(row.judge, row.coefficients) for row in findings.agreement.judges]
+    names = dict.fromkeys(x.coefficient for _, coefficients in rows for x in coefficients)
+    columns: dict[str | Said, Any] = {
+        "column.judge": lambda row: say("ceiling.row") if row[0] is None else _name(row[0])
+    }
+    columns |= {f"coefficient.{name}": partial(_coefficient, name=name) for name in names}
+    yield Table.of("ceiling.caption", rows, columns)
+    if findings.against_majority:
+        yield majority_table(findings.against_majority)
+
+
+def _coefficient(row: tuple[Any, Sequence[Any]], *, name: str) -> Any:
+    cell = next((x for x in row[1] if x.coefficient == name), None)
+    return Decimal(None) if cell is None else _estimate(cell)
+
+
+def _controls_table(question: Question) -> Table:
+    """Lay out what judges that know nothing, and the majority vote, get in the same test."""
+    rows = question.judges[question.fullest.judge][:20]
+    names = [control.control for control in rows[0].controls]
+    by_margin = [{control.control: control for control in row.controls} for row in rows]
+    columns: dict[str | Said, Any] = {
+        "column.control": lambda name: _name_control(by_margin[-1][name]),
+        "column.rho": lambda name: Decimal(by_margin[-1][name].advantage_probability),
+    }
+    for row, controls in zip(rows, by_margin, strict=True):
+        head = say("column.at", epsilon=Margin(row.epsilon))
+        columns[head] = partial(lambda name, at: Decimal(at[name].winning_rate), at=controls)
+    return Table.of("controls.caption", names, columns)
+
+
+def _name_control(control: ControlResult) -> Said:
+    return say(f"control.{control.control}", label=Label(control.label or "", 24))
+
+
+def _differences(rows: Sequence[Any]) -> Iterator[Block]:
+    n_clear = sum(row.p_adjusted < 0.05 for row in rows)
+    yield Words((say("differences.lead", clear=n_clear, pairs=Count(len(rows), "pairs")),))
+    columns = {
+        **_columns(_name, judge_a="judge_a", judge_b="judge_b"),
+        **_columns(Decimal, rho_a="advantage_a", rho_b="advantage_b"),
+        "column.difference": _difference,
+        **_columns(_p_value, p_holm="p_adjusted"),
+    }
+    ordered = sorted(rows, key=lambda row: (math.isnan(row.p_adjusted), row.p_adjusted))
+    yield Table.of("differences.caption", ordered, columns, n_texts=2)
+
+
+def _diagnosis(findings: QuestionFindings) -> Iterator[Block]:
+    """Show annotators who stand apart, and where each judge departs from people."""
+    diagnosis = findings.diagnosis
+    if diagnosis is None:
+        return
+    if diagnosis.annotators:
+        columns = {
+            **_columns(_name, annotator="annotator"),
+            **_columns(int, items="n_items"),
+            **_columns(Decimal, agreement="agreement", agreement_of_others="agreement_of_others",
+                       difference="difference"),
+            **_columns(_p_value, p="p_value"),
+            "column.apart": lambda row: (
+                Decimal(None) if math.isnan(row.p_value) else yes_or_no(row.outlier)
+            ),
+        }  # fmt: skip
+        yield Table.of("apart.caption", diagnosis.annotators, columns, texts=["column.apart"])
+    if panels := [row for row in diagnosis.judges if row.panel is not None]:
+        columns = {
+            **_columns(_name, judge="judge"),
+            **_columns(int, unanimous="panel.n_unanimous", opposed="panel.n_opposed"),
+            **_columns(Percent, judge_opposes="panel.judge_opposes_others",
+                       human_opposes="panel.human_opposes_others"),
+            **_columns(int, split="panel.n_split"),
+            **_columns(Percent, departs="panel.departs_from_split"),
+        }  # fmt: skip
+        yield Table.of("panel.caption", panels, columns)
+    if slices := [_Pair(row, each) for row in diagnosis.judges for each in row.slices]:
+        columns = {
+            **_columns(_name, judge="of.judge"),
+            **_columns(_slice, slice="one"),
+            **_columns(int, items="one.n_items"),
+            **_columns(_difference, difference="one"),
+            **_columns(_p_value, p="one.p_adjusted"),
+            **_columns(yes_or_no, worse="one.worse"),
+        }
+        slices.sort(key=lambda pair: (not pair.one.worse, pair.one.p_adjusted))
+        yield Table.of("slices.caption", slices, columns, n_texts=2, texts=["column.worse"])
+
+
+def _reliability_table(rows: Sequence[SliceReliability]) -> Table:
+    """Lay out what judges state in slices beside what the majority says, the worst first."""
+    columns = {
+        **_columns(_name, judge="judge"),
+        "column.slice": _slice,
+        **_columns(Decimal, stated="mean_probability", says_yes="share"),
+        **_columns(_estimate, calibration_error="brier.calibration_error"),
+        **_columns(int, items="brier.n_items"),
+    }
+    lows = [row.brier.calibration_error.low for row in rows]
+    places = sorted(range(len(rows)), key=lambda place: -np.nan_to_num(lows[place], nan=-1.0))
+    ordered = [rows[place] for place in places]
+    return Table.of("reliability.caption", ordered, columns, n_texts=2, most=_MOST_SLICES)
+
+
+def _slice(row: Any) -> Said:
+    return say("slice", column=_name(str(row.column)), value=_name(str(row.value)))
+
+
+def _difference(row: Any) -> Any:
+    return say_with_ends(row.difference, row.low, row.high)
+
+
+def _estimate(row: Any) -> Any:
+    return say_with_ends(row.estimate, row.low, row.high)
+
+
+def _pooled_part(report: Examination) -> Iterator[Part]:
+    """Show all questions under one false discovery rate."""
+    rows = [_Pair(each, row) for each in report.pooled for row in each.questions]
+    if rows:
+        columns = {
+            **_columns(_name, judge="of.judge", question="one.question"),
+            **_columns(Margin, epsilon="of.epsilon"),
+            **_columns(Decimal, omega_pooled="one.winning_rate",
+                       omega_alone="one.winning_rate_alone"),
+        }  # fmt: skip
+        table = Table.of(None, rows, columns, label=say("part.pooled"), n_texts=2)
+        yield Part(name="pooled", title=say("part.pooled"), blocks=(table,), shown_in="details")
+
+
+def _dropped_part(report: Examination) -> Iterator[Part]:
+    """List why labels were set aside, and where the first of each reason stood."""
+    counts = Counter(row.reason for row in report.dropped)
+    first = {row.reason: row for row in reversed(report.dropped)}
+    if counts:
+        columns: dict[str, Any] = {
+            "column.reason": lambda pair: Verbatim(pair[0]),
+            "column.count": lambda pair: pair[1],
+            "column.first_place": lambda pair: Verbatim(first[pair[0]].place()),
+        }
+        label, texts = say("part.dropped"), ["column.first_place"]
+        table = Table.of(None, counts.most_common(), columns, texts=texts, label=label, most=50)
+        yield Part(name="dropped", title=label, blocks=(table,), shown_in="details")
+
+
+def _paper(question: Question) -> Said:
+    """Write the paragraph for a paper: what was examined, how, and what came out."""
+    row = question.fullest
+    settings, agreement = row.settings, row.human_agreement
+    clusters, stated = settings.get("n_clusters"), settings.get("epsilon_reason")
+    fixed = say("paper.open")
+    if isinstance(stated, str) and stated.strip() and len(question.epsilons) == 1:
+        fixed = say("paper.fixed", reason=Name(stated.strip().rstrip(".。"), 300))
+    tests = [say("paper.exact")]
+    if clusters:
+        tests = [say("paper.clustered", clusters=Count(clusters, "clusters"))]
+    tests += [say(f"paper.{name}") for name in ("weights", "quality") if settings.get(name)]
+    controls = [
+        say("paper.control", control=_name_control(x), omega=Decimal(x.winning_rate))
+        for x in row.controls
+    ]
+    alpha = (math.nan,) * 3
+    if agreement is not None:
+        alpha = (agreement.alpha, agreement.low, agreement.high)
+    results = [
+        say(
+            "paper.result",
+            judge=Name(judge),
+            items=Count(rows[0].n_items, "items"),
+            failures=Count(rows[0].worst_case.n_failures, "failed_calls"),
+            rho=_rho(rows[0]),
+            human=Decimal(rows[0].human_advantage),
+            rates=Listing(
+                tuple(
+                    say("paper.rate", omega=Decimal(each.winning_rate),
+                        epsilon=Margin(each.epsilon), outcome=say(f"outcome.{each.finding}"))
+                    for each in rows
+                ),
+                most=12,
+            ),
+        )
+        for judge, rows in list(question.judges.items())[:10]
+    ]  # fmt: skip
+    return say(
+        "paper",
+        judges=Listing(tuple(map(Name, question.judges)), most=10),
+        question=Name(question.name),
+        items=Count(question.n_items, "items"),
+        annotators=Count(len(row.annotators) + len(row.untested), "annotators"),
+        min_items=Count(settings.get("min_items") or 30, "items"),
+        others=other_raters(row),
+        alignment=_say_alignment(row.alignment),
+        tests=Clauses(tuple(tests)),
+        q=Decimal(settings.get("false_discovery_rate") or 0.05),
+        margins=Listing(tuple(map(Margin, question.epsilons)), most=12, either=True),
+        mode=say(f"paper.{row.epsilon_mode}"),
+        fixed=fixed,
+        alpha=say_with_ends(*alpha),
+        results=Clauses(tuple(results)),
+        epsilon=Margin(row.epsilon),
+        controls=Listing(tuple(controls)),
+        version=Name(__version__),
+    )
+
+
+_ALIGNMENTS = (
+    *("accuracy", "neg_rmse", "similarity", "jaccard", "jaccard_macro", "jaccard_slots"),
+    "hamming",
+)
+
+
+def _say_alignment(name: str) -> Said:
+    return say(f"alignment.{name if name in _ALIGNMENTS else 'own'}", name=Name(name))

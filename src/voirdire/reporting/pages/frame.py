@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -14,7 +12,8 @@ from markupsafe import Markup
 from voirdire._messages import shorten
 from voirdire._version import __version__
 from voirdire.errors import InputError
-from voirdire.reporting.number_formats import percent, share
+from voirdire.reporting.number_formats import is_defined, percent, share
+from voirdire.reporting.pages.charts import plane_of, scales_of_tracks
 from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
 from voirdire.reporting.pages.speech import (
     Count,
@@ -23,28 +22,26 @@ from voirdire.reporting.pages.speech import (
     Name,
     Percent,
     Share,
+    Speaker,
     Verbatim,
     one_line,
 )
+from voirdire.reporting.pages.view import Part, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jinja2 import Environment
 
     from voirdire._types import Language
-    from voirdire.records import Dropped
-    from voirdire.reporting.pages.speech import Speaker
-    from voirdire.reporting.plots import PlotKind
+    from voirdire.reporting.pages.view import View
 
 __all__ = [
-    "DropReason",
     "check_text",
-    "draw_figure",
-    "drop_reasons",
     "page_environment",
     "page_head",
     "page_words",
+    "render_page",
     "settings_rows",
     "style_sheet",
 ]
@@ -68,10 +65,42 @@ def page_environment(**own: Any) -> Environment:
     )
     environment.globals |= {kind.__name__: kind for kind in _SPOKEN}
     environment.globals |= {"percent": percent, "share": share, "one_line": one_line} | own
+    environment.globals |= {"plane_of": plane_of, "scales_of_tracks": scales_of_tracks}
+    environment.globals |= {"is_defined": is_defined}
     environment.globals |= {"item_filters": item_filters, "heading_of": heading_of}
     environment.globals |= {"items_script": items_script(), "has_items": False}
     environment.globals |= {"script_source": Markup(script_source())}  # noqa: S704  # ours
     return environment
+
+
+def render_page(
+    view: View, *, language: Language, title: str | None = None, created: str | None = None
+) -> str:
+    """Write what is said of a result as a document of its own."""
+    environment = page_environment()
+    speaker = Speaker(language, view.catalog)
+    settings = Settings("settings.title", settings_rows(dict(view.settings)), is_versioned=True)
+    return environment.get_template("view.html.j2").render(
+        **page_words(speaker),
+        **page_head(title=title, created=created),
+        css=style_sheet(),
+        view=view,
+        h=2,
+        is_chapter=False,
+        has_items=any(block.form == "cards" for block in view.all_blocks()),
+        chapters=[
+            Markup(  # noqa: S704  # escaped by the template
+                environment.get_template("view_body.html.j2").render(
+                    **page_words(Speaker(language, chapter.catalog)),
+                    view=chapter,
+                    h=3,
+                    is_chapter=True,
+                )
+            )
+            for chapter in view.chapters
+        ],
+        settings=(Part(name="settings", blocks=(settings,)),),
+    )
 
 
 def page_words(speaker: Speaker) -> dict[str, Any]:
@@ -131,27 +160,10 @@ def check_text(name: str, value: object) -> None:
 @cache
 def style_sheet() -> Markup:
     """Return the colours of the figures and the style of every page."""
-    from voirdire.reporting.plots import theme_css
+    from voirdire.reporting.colours import theme_css
 
     style = files(__package__).joinpath("templates", "page.css").read_text("utf-8")
     return Markup(theme_css() + style)  # noqa: S704  # ours, and no other
-
-
-_FIGURE_PX = 720
-"""Width of figures; a phone scrolls them."""
-
-
-def draw_figure(
-    kind: PlotKind, result: Any, *, name: str, language: Language, **which: Any
-) -> Markup | None:
-    """Draw a figure as inline SVG, as `draw_svg` does; None without what the figure shows."""
-    from voirdire.reporting.plots import draw_svg
-
-    try:
-        svg = draw_svg(kind, result, language=language, width_px=_FIGURE_PX, name=name, **which)
-    except InputError:
-        return None
-    return Markup(svg)  # noqa: S704  # escaped there
 
 
 _VALUE_WIDTH = 200
@@ -190,26 +202,3 @@ def _as_text(value: Any) -> str:
     if isinstance(value, int) and abs(value) > _MOST_SHOWN:
         return "…"
     return "–" if value is None else one_line(str(value), width=_VALUE_WIDTH)
-
-
-_MOST_REASONS = 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class DropReason:
-    """Why labels were set aside, how many, and where the first stood."""
-
-    reason: str
-    n_rows: int
-    first: Dropped
-
-
-def drop_reasons(dropped: Sequence[Dropped]) -> tuple[list[DropReason], int]:
-    """Count what was set aside by reason; also how many other reasons there are."""
-    counts = Counter(row.reason for row in dropped)
-    first = {row.reason: row for row in reversed(dropped)}
-    shown = [
-        DropReason(reason=reason, n_rows=count, first=first[reason])
-        for reason, count in counts.most_common(_MOST_REASONS)
-    ]
-    return shown, len(counts) - len(shown)

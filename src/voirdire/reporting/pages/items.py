@@ -25,8 +25,12 @@ __all__ = [
     "as_written",
     "heading_of",
     "item_filters",
+    "item_rows",
+    "item_texts",
     "items_script",
     "script_source",
+    "slice_columns",
+    "text_start",
 ]
 
 _MOST_CHOICES = 100
@@ -89,7 +93,9 @@ class ItemCard:
         """The tags for the script."""
         return json.dumps(
             {
-                key: printable(value) if isinstance(value, str) else [*map(printable, value)]
+                printable(key): (
+                    printable(value) if isinstance(value, str) else [*map(printable, value)]
+                )
                 for key, value in self.tags.items()
             }
         )
@@ -104,7 +110,7 @@ def item_filters(cards: Sequence[ItemCard]) -> list[tuple[str, list[str]]]:
             several = [values] if isinstance(values, str) else values
             choices.setdefault(key, {}).update(dict.fromkeys(map(printable, several)))
     return [
-        (key, list(values)[:_MOST_CHOICES])
+        (printable(key), list(values)[:_MOST_CHOICES])
         for key, values in choices.items()
         if len(values) > 1 or n_tagged[key] < len(cards)
     ]
@@ -118,6 +124,50 @@ def heading_of(key: str) -> str | Name:
 def as_written(text: str, *, width: int = _MOST_CHARACTERS) -> Markup:
     """Show text of a file on one line, escaped and isolated."""
     return Markup("<bdi>{}</bdi>").format(one_line(text, width=width))
+
+
+_MAIN = {"prompt": "items.prompt", "response": "items.response"}
+_MOST_VALUES, _SHORT = 20, 40
+"""Values of a column by which items are filtered, and the longest of them: others are texts."""
+
+
+def slice_columns(items: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Name the columns by which items can be filtered: 2 to 20 short values."""
+    values: dict[str, set[str]] = {}
+    for texts in items:
+        for name, value in texts.items():
+            values.setdefault(name, set()).add(value)
+    return tuple(
+        name
+        for name, those in values.items()
+        if name not in _MAIN and 1 < len(those) <= _MOST_VALUES and max(map(len, those)) <= _SHORT
+    )
+
+
+def item_texts(texts: Mapping[str, str]) -> tuple[ItemText, ...]:
+    """Show prompt and response, then the other columns with something to read."""
+    main = [ItemText(heading=_MAIN[name], text=texts[name]) for name in _MAIN if name in texts]
+    others = [
+        ItemText(heading=f"={name}", text=text)
+        for name, text in texts.items()
+        if name not in _MAIN and len(text) > _SHORT
+    ]
+    return (*main, *others)
+
+
+def text_start(texts: Mapping[str, str]) -> tuple[Markup, ...]:
+    """Show the beginning of the prompt or response, by which a reader knows a folded item."""
+    text = texts.get("prompt") or texts.get("response")
+    return (as_written(text, width=60),) if text else ()
+
+
+def item_rows(texts: Mapping[str, str]) -> list[tuple[Any, Any, Any]]:
+    """List the short columns."""
+    return [
+        (Name(name), as_written(text), None)
+        for name, text in texts.items()
+        if name not in _MAIN and len(text) <= _SHORT
+    ]
 
 
 @cache

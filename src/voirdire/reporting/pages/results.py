@@ -1,29 +1,16 @@
-"""Make the page of a result that is no examination, such as a certificate or a power analysis."""
+"""What a power analysis and a certificate say."""
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
-from voirdire.errors import InputError
-from voirdire.records import Certificate
-from voirdire.reporting.pages.frame import (
-    draw_figure,
-    page_environment,
-    page_head,
-    page_words,
-    settings_rows,
-    style_sheet,
-)
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.results_sections import (
-    gold_view,
     list_notes,
-    probes_view,
-    rates_view,
     yes_or_no,
 )
 from voirdire.reporting.pages.speech import (
@@ -34,119 +21,30 @@ from voirdire.reporting.pages.speech import (
     Name,
     Percent,
     Said,
-    Speaker,
     Verbatim,
     say,
     say_with_ends,
 )
-from voirdire.reporting.pages.view import Figure, Part, Settings, Table, View
+from voirdire.reporting.pages.view import Lines, Part, Series, Table, Track, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from voirdire._types import Language
+    from voirdire.records import Certificate
     from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize
-    from voirdire.studies import CertificateChange, GoldExamination, ProbeReport, RateReport
+    from voirdire.studies import CertificateChange
 
-__all__ = ["results_report", "view_of"]
+__all__ = ["certificate_view", "power_view"]
 
 _NOTABLE_GAP = 0.02
-
-
-def results_report(
-    result: GoldExamination | RateReport | ProbeReport | PowerResult | Certificate,
-    *,
-    changes: Sequence[CertificateChange] | None = None,
-    language: Language = "en",
-    title: str | None = None,
-    created: str | None = None,
-) -> str:
-    """Write a result that is no examination as one short HTML page.
-
-    Parameters
-    ----------
-    result : GoldExamination, RateReport, ProbeReport, PowerResult or Certificate
-        What `examine_gold`, `rate`, `probe_judge` or `power` returns, or a certificate.
-    changes : sequence of CertificateChange, optional
-        Of a certificate: what `check_certificate` found; empty where the certificate holds.
-    language : {"en", "zh"}, optional
-        English or Simplified Chinese.
-    title : str, optional
-        Heading of the page.
-    created : str, optional
-        Date to show; none by default, so that the same result gives the same bytes.
-
-    Returns
-    -------
-    str
-        A document of its own: no script, no font, picture or style from elsewhere.
-
-    Raises
-    ------
-    InputError
-        If the result is of another type, or an argument breaks a rule.
-
-    Notes
-    -----
-    Names and texts are shortened, escaped and isolated; nothing in the result can act on the page.
-    Figures are rounded on the page only.
-
-    Examples
-    --------
-    >>> from voirdire.reporting import results_report
-    >>> from voirdire.stats import power
-    >>> found = power(human_noise=0.1, judge_noise=0.1, n_items=50, n_simulations=50)
-    >>> results_report(found)[:15]
-    '<!doctype html>'
-    """
-    speaker = Speaker(language, "results")
-    head = page_head(title=title, created=created)
-    view = view_of(result, changes)
-
-    drawn: Any = result
-    if isinstance(result, Certificate):
-        drawn = {"examinations": [*result.examinations]}
-    rows = settings_rows(dict(view.settings))
-    settings = Settings("results.settings.title", rows, is_versioned=True)
-    template = page_environment().get_template("results.html.j2")
-    return template.render(
-        **page_words(speaker),
-        **head,
-        heading=f"{view.name}.title",
-        css=style_sheet(),
-        view=view,
-        parts=(*view.parts, Part(name="results.settings", blocks=(settings,))),
-        h=2,
-        draw=partial(draw_figure, result=drawn, language=speaker.language),
-    )
-
-
-def view_of(result: Any, changes: Sequence[CertificateChange] | None = None) -> View:
-    """Say what a result found, for its page and for a terminal."""
-    from voirdire.stats.power_analysis import PowerResult
-    from voirdire.studies import GoldExamination, ProbeReport, RateReport
-
-    views: dict[type, Callable[[Any], View]] = {
-        GoldExamination: gold_view,
-        RateReport: rates_view,
-        ProbeReport: probes_view,
-        PowerResult: _power_view,
-        Certificate: partial(_certificate_view, changes=changes),
-    }
-    if type(result) not in views:
-        names = ", ".join(sort.__name__ for sort in views)
-        msg = f"`result` must be one of {names}, got {shorten(repr(result))}."
-        raise InputError(msg)
-    if changes is not None and not isinstance(result, Certificate):
-        msg = f"`changes` must be left out for a {type(result).__name__}, got {len(changes)}."
-        raise InputError(msg)
-    return views[type(result)](result)
+_MOST_CURVES = 8
 
 
 # Power --------------------------------------------------------------------------------------------
 
 
-def _power_view(result: PowerResult) -> View:
+def power_view(result: PowerResult) -> View:
+    """Say how large a study must be."""
     wanted = Percent(result.wanted_power)
     plans = Table.of(
         say("power.caption", wanted=wanted),
@@ -168,14 +66,49 @@ def _power_view(result: PowerResult) -> View:
     return View(
         name="power",
         meta=say("power.meta", studies=Count(n_studies, "studies"), **noise),
-        lead=tuple(_power_lead(row, result) for row in result.smallest_plans[:4]),
+        lead=(
+            *_power_assumption(result),
+            *(_power_lead(row, result) for row in result.smallest_plans[:4]),
+        ),
         todo=(say("power.do" if reached else "power.do.none", wanted=wanted),),
-        blocks=(Figure.of("power", "power"), plans),
+        blocks=(_power_curves(result), plans),
         notes=list_notes(_power_notes(result)),
         parts=(Part(name="power.grid", blocks=(_power_grid(result),)),),
         settings=result.settings
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
         glossary=("power", "epsilon", "noise_of_labels", "kappa", "omega"),
+    )
+
+
+def _power_curves(result: PowerResult) -> Lines:
+    """Draw a curve for each number of annotators and each ε, as far as there are colours."""
+    curves: dict[tuple[int, float], list[PowerRow]] = {}
+    for row in result.rows:
+        if math.isfinite(row.power):
+            curves.setdefault((row.n_annotators, row.epsilon), []).append(row)
+    series = [
+        Series(
+            name=say("power.curve", annotators=Count(n_annotators, "annotators"),
+                     epsilon=Margin(epsilon)),
+            points=tuple((row.n_items, row.power) for row in rows),
+            ends=tuple(
+                (row.power - 1.96 * row.standard_error, row.power + 1.96 * row.standard_error)
+                for row in rows
+            ),
+        )
+        for (n_annotators, epsilon), rows in curves.items()
+    ]  # fmt: skip
+    sizes = sorted({row.n_items for row in result.rows})
+    wanted = say("power.wanted", power=Percent(result.wanted_power))
+    return Lines(
+        name="power",
+        caption="power.figure",
+        series=tuple(series[:_MOST_CURVES]),
+        x_title="power.x",
+        y_title="power.y",
+        x_ticks=tuple(sizes) if len(sizes) <= _MOST_CURVES else None,
+        y_scale=(0.0, 1.0),
+        levels=((result.wanted_power, wanted),),
     )
 
 
@@ -212,6 +145,18 @@ def _round_down(power: float) -> Decimal:
     return Decimal(math.floor(power * 100) / 100)
 
 
+def _power_assumption(result: PowerResult) -> Iterator[Said]:
+    """Say what is taken for granted, where there is no pilot."""
+    given = result.settings
+    if "n_categories" in given and "pilot_items" not in given:
+        shares = given["prevalences"]
+        kind = "drawn" if not shares else "equal" if max(shares) == min(shares) else "given"
+        listed = tuple(Percent(share) for share in shares or ())
+        yield say(f"power.assumed.{kind}", n=given["n_categories"],
+                  shares=Listing(listed) if kind == "given" else "",
+                  human=Percent(result.human_noise), judge=Percent(result.judge_noise))  # fmt: skip
+
+
 def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
     figures = {"epsilon": Margin(plan.epsilon), "wanted": Percent(result.wanted_power)}
     if plan.n_items is None:
@@ -221,8 +166,12 @@ def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
         return say("power.lead.none", items=Count(best.n_items, "items"), **figures,
                    annotators=Count(best.n_annotators, "annotators"),
                    power=_round_down(best.power))  # fmt: skip
-    return say("power.lead", items=Count(plan.n_items, "items"), labels=plan.n_labels,
-               annotators=Count(plan.n_annotators, "annotators"), **figures)  # fmt: skip
+    figures |= {"items": Count(plan.n_items, "items"), "labels": plan.n_labels,
+                "annotators": Count(plan.n_annotators, "annotators")}  # fmt: skip
+    if is_defined(plan.low):
+        return say("power.lead.pilot", power=Percent(plan.power), low=Percent(plan.low),
+                   high=Percent(plan.high), **figures)  # fmt: skip
+    return say("power.lead", **figures)
 
 
 def _power_notes(result: PowerResult) -> Iterator[Said]:
@@ -240,9 +189,6 @@ def _power_notes(result: PowerResult) -> Iterator[Said]:
             if sizes:
                 listed = Listing(tuple(map(Count, sizes)), either=True)
                 yield say(f"power.{route}", annotators=listed)
-    elif "n_categories" in given:
-        shares = "given" if given["prevalences"] else "drawn"
-        yield say(f"power.assumed.{shares}", n=given["n_categories"])
     if "seed" in given:
         error = max(row.standard_error for row in result.rows)
         yield say("power.test", mode=Name(given["epsilon_mode"]),
@@ -260,13 +206,24 @@ def _power_notes(result: PowerResult) -> Iterator[Said]:
 # Certificates -------------------------------------------------------------------------------------
 
 
-def _certificate_view(record: Certificate, *, changes: Sequence[CertificateChange] | None) -> View:
+def _read_finding(row: Mapping[str, Any]) -> Any:
+    """Read an outcome as it is said, of the figures that a certificate has."""
+    if row.get("outcome") != "failed":
+        return row.get("outcome")
+    return "worse" if row.get("because", {}).get("code") == "missed" else "not_shown"
+
+
+def certificate_view(
+    record: Certificate, *, changes: Sequence[CertificateChange] | None = None
+) -> View:
+    """Say what a certificate states, and with `changes` whether it holds."""
     rows = record.examinations
     columns: dict[str, Any] = {
         "column.question": lambda row: Name(str(row.get("question")), 40),
         "column.judge": lambda row: Name(str(row.get("judge")), 40),
         "certificate.column.alignment": lambda row: Name(str(row.get("alignment"))),
-        "column.outcome": lambda row: f"results.outcome.{row.get('outcome')}",
+        "column.outcome": lambda row: f"results.outcome.{_read_finding(row)}",
+        "certificate.column.track": _advantage_track,
         "column.epsilon": lambda row: Margin(row["epsilon"]),
         "column.omega": lambda row: Decimal(row.get("winning_rate")),
         "certificate.column.rho": lambda row: Decimal(row.get("advantage_probability")),
@@ -293,8 +250,7 @@ def _certificate_view(record: Certificate, *, changes: Sequence[CertificateChang
                  date=Name(record.created, 40)),
         lead=tuple(lead),
         todo=(say(f"certificate.do.{state}"),),
-        blocks=(Figure.of("certificate", "advantage"),
-                Table.of(say("certificate.caption"), rows, columns, n_texts=4)),
+        blocks=(Table.of(say("certificate.caption"), rows, columns, n_texts=4),),
         notes=list_notes(_certificate_notes(rows)),
         parts=tuple(parts),
         settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
@@ -302,6 +258,19 @@ def _certificate_view(record: Certificate, *, changes: Sequence[CertificateChang
                   "judges": dict(record.judges), "versions": dict(record.versions)},
         glossary=("certificate", "outcome", "epsilon", "omega", "rho", "hash"),
     )  # fmt: skip
+
+
+def _advantage_track(row: Any) -> Track:
+    """Draw ρ with its interval beside that of people, as far as the record has them."""
+    ends = row.get("uncertainty") or {}
+    known = {
+        "value": row.get("advantage_probability"),
+        "low": ends.get("advantage_low"),
+        "high": ends.get("advantage_high"),
+        "reference": row.get("human_advantage"),
+    }
+    figures = {name: value for name, value in known.items() if value is not None}
+    return Track(state=str(row.get("outcome")), **figures)
 
 
 def _certificate_notes(rows: Sequence[Any]) -> Iterator[Said]:

@@ -24,13 +24,13 @@ from voirdire.reporting.pages.speech import (
     say,
     say_with_ends,
 )
-from voirdire.reporting.pages.view import Figure, Part, Table, View, Words
+from voirdire.reporting.pages.view import Lines, Part, Series, Table, View, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import Estimate
+    from voirdire.stats import ChainedRate, Estimate
     from voirdire.studies import (
         GoldExamination,
         GoldResult,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         QuestionFinding,
         QuestionRate,
         RateReport,
+        Stability,
     )
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
 ]
 
 _MOST_NOTES = 20
+_MOST_DRAWN = 6
 
 
 # Figures and notes --------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def _calibration(rows: Sequence[Any]) -> Part:
         name="calibration",
         blocks=(
             *(Words((each,)) for each in list_notes(lead or [say("calibration.none")])),
-            Figure.of("calibration", "reliability"),
+            *_reliability(rows),
             Table.of(say("calibration.caption", level=level), rows, columns, n_texts=2),
         ),
         is_open=bool(lead),
@@ -271,6 +273,29 @@ def _calibration(rows: Sequence[Any]) -> Part:
 def _recalibrated(row: GoldResult, *, method: str) -> Decimal:
     found = row.recalibrated.get(method)
     return Decimal(None if found is None else found.brier, 3)
+
+
+def _reliability(rows: Sequence[Any]) -> Iterator[Lines]:
+    """Draw how often stated probabilities come true, the least calibrated judges first."""
+    drawn = (row for row in rows if row.calibration is not None)
+    worst = sorted(drawn, key=lambda row: -row.brier.calibration_error.estimate)
+    for number, row in enumerate(worst[:_MOST_DRAWN]):
+        bins = row.calibration.bins
+        yield Lines(
+            name=f"reliability-{number}",
+            caption="calibration.figure",
+            series=(
+                Series(
+                    name=_place(row),
+                    points=tuple((each.probability, each.share) for each in bins),
+                    ends=tuple((each.low, each.high) for each in bins),
+                    style="dots",
+                ),
+            ),
+            x_title="calibration.x",
+            y_title=say("calibration.y", place=_place(row)),
+            is_square=True,
+        )
 
 
 def _calibrator(row: GoldResult) -> str:
@@ -313,13 +338,15 @@ def rates_view(report: RateReport) -> View:
         rows,
         {
             **NAME_COLUMNS,
-            "measure.sensitivity": lambda row: Decimal(row.result.sensitivity),
-            "measure.specificity": lambda row: Decimal(row.result.specificity),
+            "measure.sensitivity": lambda row: _figure(row.result.sensitivity),
+            "measure.specificity": lambda row: _figure(row.result.specificity),
         },
         n_texts=2,
     )
     apart = [row for row in rows if row.difference is not None]
-    differences = (_differences(apart),) if apart else ()
+    parts = [_differences(apart)] if apart else []
+    if report.chains:
+        parts.insert(0, _chains(report.chains))
     items = Count(max(row.result.n_items for row in rows), "items")
     n_labelled = max(row.result.n_labelled for row in rows)
     return View(
@@ -329,10 +356,13 @@ def rates_view(report: RateReport) -> View:
         todo=(say("rates.do" if len(known) == len(rows) else "rates.do.lost"),),
         blocks=(table,),
         notes=list_notes(
-            (_reason(row, row.result.reason) for row in rows if row.result.reason is not None),
+            [
+                *(_draw_caution(row) for row in rows if row.result.draw_p_value <= 0.05),
+                *(_reason(row, row.result.reason) for row in rows if row.result.reason),
+            ],
             report.dropped,
         ),
-        parts=(*differences, Part(name="rates.how", blocks=(judged,))),
+        parts=(*parts, Part(name="rates.how", blocks=(judged,))),
         settings={
             "labelled": first.labelled,
             "confidence_level": first.confidence_level,
@@ -354,6 +384,38 @@ def _rates_lead(known: Sequence[QuestionRate], *, is_single: bool) -> tuple[Said
                naive=Share(naive.estimate), **said)  # fmt: skip
     is_off = naive.estimate < rate.low or naive.estimate > rate.high
     return (lead, say("rates.lead.off")) if is_off else (lead,)
+
+
+def _draw_caution(row: QuestionRate) -> Said:
+    """Say that the labelled items look unlike a random part of all."""
+    found = row.result
+    return say(
+        "rates.note.draw",
+        place=_place(row),
+        labelled=Share(found.yes_labelled),
+        every=Share(found.yes_all),
+        p=P(found.draw_p_value),
+        by_verdict=_share(found.by_verdict),
+    )
+
+
+def _chains(chains: Mapping[str, ChainedRate]) -> Part:
+    steps = [
+        (judge, step, share, chain.rate if not place else None)
+        for judge, chain in chains.items()
+        for place, (step, share) in enumerate(chain.error_shares.items())
+    ]
+    columns = {
+        "column.judge": lambda row: Name(row[0], 40),
+        "rates.column.step": lambda row: Name(row[1], 40),
+        "rates.column.error": lambda row: Share(row[2]),
+        "rates.column.end": lambda row: _share(row[3]),
+    }
+    return Part(
+        name="rates.chain",
+        blocks=(Table.of(say("rates.chain.caption"), steps, columns, n_texts=2),),
+        is_open=True,
+    )
 
 
 def _differences(rows: Sequence[Any]) -> Part:
@@ -394,7 +456,14 @@ def probes_view(report: ProbeReport) -> View:
         level=Percent(report.confidence_level),
         probes=Count(len(report.probes), "probes"),
     )
-    names = ("rubric", "fingerprint", "confidence_level", "false_discovery_rate", "least_effect")
+    names = (
+        "rubric",
+        "fingerprint",
+        "confidence_level",
+        "false_discovery_rate",
+        "least_effect",
+        "most_flips",
+    )
     return View(
         name="probes",
         meta=say("probes.meta", judge=Name(report.judge), rubric=Name(report.rubric),
@@ -435,6 +504,10 @@ def _verdict(row: ProbeFinding, *, report: ProbeReport) -> str:
 
 
 def _probes_lead(report: ProbeReport) -> Iterator[Said]:
+    for name in report.unstable:
+        floor: Stability = getattr(report, name)
+        yield say(f"probes.unstable.{name}", judge=Name(report.judge),
+                  flips=_share(floor.flip_rate), most=Share(report.most_flips))  # fmt: skip
     kind = "nothing" if not report.probes else "found" if report.found else "none"
     yield say(f"probes.lead.{kind}", n=len(report.found), judge=Name(report.judge),
               probes=Count(len(report.probes), "probes"), rate=Share(report.false_discovery_rate),
@@ -494,9 +567,10 @@ def _probe_advice(report: ProbeReport) -> tuple[Said, ...]:
     for row in report.found:
         if row.advice is not None:
             families.setdefault(row.advice, {})[row.family] = None
+    steady = (say("probes.do.unstable"),) if report.unstable else ()
     if not families:
-        return (say("probes.do.none"),)
-    return tuple(
+        return steady or (say("probes.do.none"),)
+    return steady + tuple(
         say("probes.do", advice=_advice(text, next(iter(names))), families=Listing(
             tuple(Name(name) for name in names)))
         for text, names in families.items()
@@ -505,7 +579,9 @@ def _probe_advice(report: ProbeReport) -> tuple[Said, ...]:
 
 def _advice(text: str, family: str) -> Verbatim:
     """Say advice, which is English, in Chinese where it is that of the bias's family."""
-    key = f"results.advice.{'trained' if text.startswith('Train the judge') else family}"
+    own = {"Train the judge": "trained", "Try a jury of": "another", "Do not train": "guarded"}
+    key = next((key for start, key in own.items() if text.startswith(start)), family)
+    key = f"results.advice.{key}"
     return Verbatim(text, otherwise=key if has_sentence(key, "results") else None)
 
 

@@ -1,146 +1,580 @@
-"""The page of a reward, and its chapter on the page of an examination."""
+"""What is said of rewards: their examination, their fit, the rewards of a file, a synthesis."""
 
 from __future__ import annotations
 
-from functools import partial
+import dataclasses
+import math
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.pages.frame import (
-    draw_figure,
-    page_environment,
-    page_head,
-    page_words,
-    style_sheet,
+from voirdire.reporting.number_formats import is_defined
+from voirdire.reporting.pages.results_sections import list_notes
+from voirdire.reporting.pages.speech import (
+    Argument,
+    Clauses,
+    Count,
+    Decimal,
+    Listing,
+    Name,
+    Percent,
+    Said,
+    Share,
+    Verbatim,
+    argument_of,
+    has_sentence,
+    names_in_sentence,
+    say,
+    say_with_ends,
 )
-from voirdire.reporting.pages.reward_facts import name_rules
-from voirdire.reporting.pages.reward_sections import reward_view
-from voirdire.reporting.pages.speech import Speaker
-from voirdire.reporting.reward_json import reward_examination_as_dict, reward_examination_from_json
-from voirdire.studies.reward.result import RewardExamination
+from voirdire.reporting.pages.verdicts import list_missing, say_calls, say_output
+from voirdire.reporting.pages.view import Part, Table, Track, View, Words, columns_of
+from voirdire.rewards.against_demands import (
+    describe_paid_against_demands,
+    find_paid_against_demands,
+)
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from voirdire._types import Language
-
-__all__ = ["reward_chapter", "reward_report"]
-
-
-def reward_report(
-    content: RewardExamination | dict[str, Any] | str | bytes,
-    *,
-    language: Language = "en",
-    title: str | None = None,
-    created: str | None = None,
-    source: str = "reward.json",
-) -> str:
-    """Write the examination of a reward as one HTML page.
-
-    Parameters
-    ----------
-    content : RewardExamination, dict, str or bytes
-        What `examine_reward` returns, or what ``voirdire examine-reward --json`` prints: as text,
-        bytes or decoded.
-    language : {"en", "zh"}, optional
-        English or Simplified Chinese.
-    title : str, optional
-        Heading of the page.
-    created : str, optional
-        Date to show; none by default, so that the same examination gives the same bytes.
-    source : str, optional
-        What errors call the content.
-
-    Returns
-    -------
-    str
-        A document of its own: no font, picture, style or script from elsewhere.
-
-    Raises
-    ------
-    InputError
-        If the content is not the JSON of a reward's examination; the message names the place.
-
-    Notes
-    -----
-    Names, labels, subsets and texts are shortened, escaped and isolated; nothing in the content can
-    act on the page. Figures are rounded on the page only.
-
-    Examples
-    --------
-    >>> page = reward_report(
-    ...     {
-    ...         "schema": "voirdire.reward_examination/1",
-    ...         "reward": {"name": "by hand"},
-    ...         "n_items": 0, "n_prompts": 0, "n_comparisons": 0, "is_held_out": True,
-    ...     }
-    ... )
-    >>> page[:15]
-    '<!doctype html>'
-    """
-    speaker = Speaker(language, "reward")
-    head = page_head(title=title, created=created)
-    report = _read(content, source=source)
-    return _render(
-        "reward_page.html.j2",
-        report,
-        speaker,
-        **head,
-        heading="reward.page.title",
-        h=2,
-        is_chapter=False,
-        css=style_sheet(),
-        simulated=report.settings.get("simulated") is True,
+    from voirdire.rewards import SynthesisSummary
+    from voirdire.rewards.file_scoring import ScoringSummary
+    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
+    from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.studies.reward.result import (
+        FeatureDrive,
+        RateEstimate,
+        RewardExamination,
+        RewardNote,
     )
 
+__all__ = ["fit_view", "reward_view", "score_view", "synthesis_view"]
 
-def reward_chapter(
-    content: RewardExamination | dict[str, Any] | str | bytes,
-    *,
-    language: Language = "en",
-    source: str = "reward.json",
-) -> Markup:
-    """Write the examination of a reward as a chapter of a page that has the style sheet.
-
-    Parameters
-    ----------
-    content : RewardExamination, dict, str or bytes
-        As for `reward_report`.
-    language : {"en", "zh"}, optional
-        That of the page.
-    source : str, optional
-        What errors call the content.
-
-    Returns
-    -------
-    Markup
-        One ``<article id="reward">``; every id in it begins with ``reward``.
-
-    Raises
-    ------
-    InputError
-        As for `reward_report`.
-    """
-    from markupsafe import Markup
-
-    report, speaker = _read(content, source=source), Speaker(language, "reward")
-    text = _render("reward_body.html.j2", report, speaker, h=3, is_chapter=True)
-    return Markup(text)  # noqa: S704  # escaped by the template
+_SIGNALS = ("base", "total", "rules")
+_MOST_BEHAVIORS = 20
+_MOST_NOTES = 60
+_MOST_LEADS = 4
+_NOTE_WIDTH = 600
+_columns = partial(columns_of, "reward.column")
+_NOTEWORTHY = 0.005
+"""Half a point of the error rate: less is noise."""
 
 
-def _read(content: Any, *, source: str) -> RewardExamination:
-    if isinstance(content, RewardExamination):
-        content = reward_examination_as_dict(content)
-    return name_rules(reward_examination_from_json(content, source=source))
+# The examination of a reward ----------------------------------------------------------------------
 
 
-def _render(template: str, report: RewardExamination, speaker: Speaker, **more: Any) -> str:
-    return (
-        page_environment()
-        .get_template(template)
-        .render(
-            **page_words(speaker),
-            view=reward_view(report, speaker),
-            draw=partial(draw_figure, result=report, language=speaker.language),
-            **more,
+def reward_view(report: RewardExamination) -> View:
+    """Say what the examination of a reward found."""
+    facts = _Facts(_name_rules(report))
+    report, shown = facts.report, facts.behaviors[:_MOST_BEHAVIORS]
+    step = _next_step(facts)
+    todos = {code: say(f"reward.do.{key}") for code, key in _TODO.items()}
+    notes = sorted(report.notes[:_MOST_NOTES], key=lambda note: note.code not in todos)
+    cautions = [(_say_note(note), todos.get(note.code)) for note in notes]
+    drives = [said for name in shown for said in _say_drives(facts, name)]
+    reward = {name: each for name, each in report.reward.items() if name != "weights"}
+    if isinstance(reward.get("settings"), dict):
+        reward["settings"] = _without_hashes(reward["settings"])
+    return View(
+        name="reward",
+        catalog="reward",
+        meta=say("reward.meta", reward=Name(str(report.reward.get("name") or "–")),
+                 comparisons=Count(report.n_comparisons, "comparisons"),
+                 completions=Count(report.n_items, "completions"),
+                 prompts=Count(report.n_prompts, "prompts")),
+        notice=("reward.simulated",) if report.settings.get("simulated") is True else (),
+        lead=tuple(_headline(facts)),
+        todo=(step,),
+        blocks=(
+            _rates_table(facts, shown),
+            *(
+                (Words(("reward.drives.title",), "heading"), Words(drives, "list"))
+                if drives
+                else ()
+            ),
+        ),
+        more=say("reward.more"),
+        cautions=tuple((note, None if todo == step else todo) for note, todo in cautions),
+        notes=list_notes((), report.dropped),
+        parts=tuple(_list_parts(facts, shown)),
+        settings={"reward": reward, **report.settings},
+        glossary=("base_reward", "feature", "certificate"),
+    )  # fmt: skip
+
+
+def _without_hashes(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in settings.items() if name != "prompt_hashes"}
+
+
+def _name_rules(report: RewardExamination) -> RewardExamination:
+    """Call the total the rules where there is no base reward beside it."""
+    changed: dict[str, Any] = {}
+    for name in ("error_rates", "refusals", "bench"):
+        rows = getattr(report, name)
+        if {row.signal for row in rows} == {"total"}:
+            changed[name] = tuple(dataclasses.replace(row, signal="rules") for row in rows)
+    return dataclasses.replace(report, **changed)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Facts:
+    """What several parts say: which reward ranks the comparisons, and how well."""
+
+    report: RewardExamination
+
+    @cached_property
+    def _ranking(self) -> set[str]:
+        return {row.signal for row in self.report.error_rates if is_defined(row.rate.value)}
+
+    @cached_property
+    def signals(self) -> tuple[str, ...]:
+        """The rewards to show: without a base reward only the rules."""
+        bench = {row.signal for row in self.report.bench if is_defined(row.accuracy.value)}
+        known = self._ranking | bench
+        return tuple(x for x in _SIGNALS if x in known) if "base" in known else ("rules",)
+
+    @cached_property
+    def main(self) -> str:
+        """The reward that training would see."""
+        return "total" if (self._ranking or {*self.signals}) >= {"base", "total"} else "rules"
+
+    @property
+    def level(self) -> Percent:
+        """The confidence level of the intervals."""
+        return Percent(self.report.settings.get("confidence_level", 0.95))
+
+    @cached_property
+    def behaviors(self) -> tuple[str, ...]:
+        """In the order in which they come."""
+        rows: tuple[Any, ...] = (*self.report.drives, *self.report.error_rates)
+        return tuple(dict.fromkeys(row.behavior for row in rows if row.behavior is not None))
+
+    def error(self, signal: str, behavior: str | None = None) -> RateEstimate | None:
+        """Find an error rate over all comparisons; None where there is none."""
+        for row in self.report.error_rates:
+            if (row.behavior, row.signal, row.against) == (behavior, signal, "all"):
+                return row.rate if is_defined(row.rate.value) else None
+        return None
+
+    def verdict(self, behavior: str | None = None) -> str:
+        """Tell what the intervals show of a behavior, or of all together."""
+        rate, base = self.error(self.main, behavior), self.error("base", behavior)
+        if rate is None:
+            return "undefined"
+        if "base" not in self.signals or base is None:
+            return "better" if rate.high < 0.5 else "worse" if rate.low > 0.5 else "chance"
+        if rate.high < base.low:  # never with nan
+            return "helps"
+        return "hurts" if base.high < rate.low else "unclear"
+
+    def beside(self, cell: Callable[[Any], Any]) -> dict[str, Any]:
+        """Make a column of each reward for rows that `_by_signal` puts together."""
+        return {
+            f"reward.signal.{x}": lambda row, x=x: cell(row[1][x]) if x in row[1] else Share(None)
+            for x in self.signals
+        }
+
+
+def _by_signal(rows: Iterable[Any], *names: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Put rows together that differ by their signal alone."""
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        groups.setdefault(tuple(getattr(row, name) for name in names), {})[row.signal] = row
+    return [*groups.items()]
+
+
+def _rate(rate: Any) -> Any:
+    """Say a share with its interval; a dash where it is undefined."""
+    return Share(None) if rate is None else say_with_ends(
+        rate.value, rate.low, rate.high, is_share=True
+    )  # fmt: skip
+
+
+def _track(rate: Any, **more: Any) -> Track:
+    return Track(value=rate.value, low=rate.low, high=rate.high, **more)
+
+
+def _behavior(name: str | None) -> str | Name:
+    return "reward.all" if name is None else Name(name, 40)
+
+
+def _headline(facts: _Facts) -> Iterator[Said]:
+    error, base = facts.error(facts.main), facts.error("base")
+    if error is not None:
+        is_unknown = any(note.code == "held_out_unknown" for note in facts.report.notes)
+        seen = "held_out_unknown" if is_unknown else "not_held_out"
+        where = say(f"reward.headline.{'held_out' if facts.report.is_held_out else seen}")
+        comparisons = Count(error.n, "comparisons")
+        key = "alone" if base is None else "beside"
+        yield say(f"reward.headline.{key}", where=where, comparisons=comparisons,
+                  level=facts.level, error=_rate(error), base=_rate(base))  # fmt: skip
+    if error is None or is_defined(error.high):  # one prompt alone has no interval to speak of
+        yield say(f"reward.verdict.{facts.verdict()}")
+
+
+_STATES = {
+    "helps": ("better", "passed"),
+    "better": ("better", "passed"),
+    "hurts": ("worse", "failed"),
+    "worse": ("worse", "failed"),
+    "unclear": ("not_shown", "close"),
+    "chance": ("not_shown", "close"),
+}
+"""The word and the mark for what intervals show."""
+
+
+def _rates_table(facts: _Facts, shown: Sequence[str]) -> Table:
+    """Give the error rates of all behaviors together, and of each."""
+
+    def state(name: str | None) -> Any:
+        verdict = facts.verdict(name)
+        return f"reward.state.{_STATES[verdict][0]}" if verdict in _STATES else Share(None)
+
+    def track(name: str | None) -> Track:
+        rate, base = facts.error(facts.main, name), facts.error("base", name)
+        if rate is None:
+            return Track()
+        return _track(rate, reference=math.nan if base is None else base.value,
+                      state=_STATES[facts.verdict(name)][1])  # fmt: skip
+
+    columns: dict[str, Any] = {
+        "column.behavior": _behavior,
+        "reward.column.verdict": state,
+        "reward.column.track": track,
+        **{f"reward.signal.{x}": lambda name, x=x: _rate(facts.error(x, name))
+           for x in facts.signals},
+        "reward.column.n": lambda name: getattr(facts.error(facts.main, name), "n", None),
+    }  # fmt: skip
+    table = Table.of(say("reward.rates", level=facts.level), (None, *shown), columns, n_texts=2,
+                     levels=((0.5, "reward.chance"),))  # fmt: skip
+    return dataclasses.replace(table, n_rows=1 + len(facts.behaviors))
+
+
+def _list_parts(facts: _Facts, shown: Sequence[str]) -> Iterator[Part]:
+    """Show what drives the reward, and each way in which it errs."""
+    report = facts.report
+    if report.drives:
+        features = [_features_part(facts, number, name) for number, name in enumerate(shown)]
+        lead = Words(("reward.features.lead",))
+        yield Part(name="reward.features", blocks=(lead, *features), shown_in="details")
+    if report.refusals:
+        columns: dict[str, Any] = {
+            "column.behavior": lambda row: Name(row[0][0], 40),
+            "reward.column.kind": lambda row: f"reward.refusal.{row[0][1]}",
+            "reward.column.by": lambda row: f"reward.refusal.by.{row[0][2]}",
+            **facts.beside(lambda row: _rate(row.rate)),
+            "reward.column.prompts": lambda row: max(each.rate.n for each in row[1].values()),
+        }
+        rows = _by_signal(report.refusals, "behavior", "kind", "by")
+        table = Table.of(
+            say("reward.refusals.caption", level=facts.level), rows, columns, n_texts=3
         )
+        blocks = (Words(("reward.refusals.lead",)), table)
+        yield Part(name="reward.refusals", blocks=blocks, shown_in="details")
+    if report.degenerate:
+        yield _nonsense_part(report)
+    if report.bench:
+        yield _bench_part(facts)
+
+
+# What drives the reward
+
+
+def _drives(facts: _Facts, behavior: str) -> list[FeatureDrive]:
+    """List the features of a behavior, the one that moves rankings most first."""
+
+    def size(row: FeatureDrive) -> tuple[float, float]:
+        share, weight = (x if math.isfinite(x) else 0.0 for x in (row.share, row.weight))
+        return -share, -abs(weight)
+
+    return sorted((row for row in facts.report.drives if row.behavior == behavior), key=size)
+
+
+def _name_feature(row: FeatureDrive) -> Name:
+    return Name(row.feature.removeprefix(f"{row.behavior}."), 60)
+
+
+def _say_drives(facts: _Facts, behavior: str) -> Iterator[Said]:
+    """Name the fewest features that make up half of the spread, and one that does harm."""
+    rows, total = _drives(facts, behavior), 0.0
+    for place, row in enumerate(rows, start=1):
+        total += row.share if math.isfinite(row.share) else 0.0
+        if total >= 0.5:
+            features = Listing(tuple(map(_name_feature, rows[:place])))
+            yield say("reward.drives.most", behavior=Name(behavior, 40), features=features,
+                      share=Percent(total))  # fmt: skip
+            break
+    error = facts.error(facts.main, behavior)
+    known = [
+        x for x in rows if is_defined(x.error_rate_without) and is_defined(x.weight) and x.weight
+    ]
+    least = min(known, key=attrgetter("error_rate_without"), default=None)
+    if error and least and error.value - least.error_rate_without >= _NOTEWORTHY:
+        shares = {"error": Share(error.value), "without": Share(least.error_rate_without)}
+        feature = _name_feature(least)
+        yield say("reward.drives.helpless", behavior=Name(behavior, 40), feature=feature, **shares)
+
+
+def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
+    def remarks(row: FeatureDrive) -> Clauses:
+        marks = {
+            "contradictory": row.is_contradictory and row.demand,
+            "out_of_order": row.is_contradictory and not row.demand,
+            "dead": row.is_dead,
+            "certified": row.is_certified,
+            "uncertified": not row.is_certified,
+        }
+        return Clauses(tuple(say(f"reward.mark.{key}") for key, is_so in marks.items() if is_so))
+
+    rows = _drives(facts, behavior)
+    columns: dict[str, Any] = {
+        "reward.column.feature": lambda row: (
+            say("reward.class", name=_name_feature(row))
+            if row.feature.startswith(f"{behavior}.")
+            else _name_feature(row)
+        ),
+        "reward.column.demand": lambda row: Verbatim(row.demand or "–"),
+        "reward.column.effect": lambda row: Track(value=row.weight, low=row.low, high=row.high),
+        "reward.column.weight": lambda row: say_with_ends(row.weight, row.low, row.high),
+        **_columns(Percent, share="share"),
+        **_columns(Share, without="error_rate_without"),
+        "reward.column.remarks": remarks,
+    }
+    table = Table.of("reward.features.caption", rows, columns, n_texts=2, most=100,
+                     texts=("reward.column.remarks",), levels=((0.0, Count(0)),))  # fmt: skip
+    title = say("reward.features.of", behavior=Name(behavior, 40))
+    return Part(name=f"reward.features.{number}", title=title, blocks=(table,))
+
+
+# Where it errs
+
+
+def _nonsense_part(report: RewardExamination) -> Part:
+    table = Table.of(
+        "reward.nonsense.caption",
+        report.degenerate,
+        {
+            "column.behavior": lambda row: _behavior(row.behavior),
+            "reward.column.nonsense": lambda row: f"reward.nonsense.{row.kind}",
+            **_columns(Decimal, mean="mean_reward", mean_best="mean_best"),
+            **_columns(Percent, above_best="share_above_best", above_median="share_above_median"),
+            **_columns(int, prompts="n_prompts"),
+        },
+        n_texts=2,
     )
+    examples = Table.of(
+        "reward.nonsense.examples",
+        [each for row in report.degenerate[:200] for each in row.examples[:3]],
+        {
+            "reward.column.prompt": lambda row: Name(row.prompt, 160),
+            "reward.column.nonsense": lambda row: Name(row.response or "–", 160),
+            **_columns(Decimal, reward="reward"),
+            "reward.column.best_response": lambda row: Name(row.best_response, 160),
+            **_columns(Decimal, best_reward="best_reward"),
+        },
+        n_texts=2,
+        texts=("reward.column.best_response",),
+    )
+    blocks = (Words(("reward.nonsense.lead",)), table, *((examples,) if examples.rows else ()))
+    return Part(name="reward.nonsense", blocks=blocks, shown_in="details")
+
+
+def _bench_part(facts: _Facts) -> Part:
+    """Show the benchmark: all pairs and the mean over subsets first."""
+    order = {None: 0, "*": 1}
+    named = {None: "reward.bench.all", "*": "reward.bench.mean"}
+    rows = sorted(_by_signal(facts.report.bench, "subset"), key=lambda row: order.get(row[0][0], 2))
+    columns: dict[str, Any] = {
+        "reward.column.subset": lambda row: named.get(row[0][0]) or Name(row[0][0], 40),
+        **facts.beside(lambda row: _rate(row.accuracy)),
+        "reward.column.pairs": lambda row: max(each.accuracy.n for each in row[1].values()),
+    }
+    table = Table.of(say("reward.bench.caption", level=facts.level), rows, columns)
+    return Part(name="reward.bench", blocks=(table,))
+
+
+# What to know, and what to do
+
+_TODO = {
+    **dict.fromkeys(("seen_prompts", "held_out_unknown", "bench_seen_prompts"), "unseen"),
+    **dict.fromkeys(("worse_than_base", "no_better_than_chance"), "mend"),
+    **dict.fromkeys(("contradictory_features", "classes_out_of_order"), "demands"),
+    "other_judge": "judge",
+    "labels_from_classes": "labels",
+    "no_comparisons": "compare",
+    "degenerate_outranks": "nonsense",
+    "uncertified": "certify",
+}
+"""What to do about a note, by its code."""
+
+
+def _next_step(facts: _Facts) -> Said:
+    """Choose the one thing to do now."""
+    verdict = facts.verdict()
+    due = {_TODO.get(note.code) for note in facts.report.notes}
+    steps = {
+        "compare": verdict == "undefined",
+        "mend": verdict in ("hurts", "worse"),
+        "unseen": not facts.report.is_held_out,
+        **{step: step in due for step in ("nonsense", "demands", "certify")},
+        "prompts": verdict in ("unclear", "chance"),
+        "train": True,
+    }
+    return say("reward.do." + next(step for step, is_due in steps.items() if is_due))
+
+
+def _say_note(note: RewardNote) -> Verbatim:
+    """Say a note as it stands, in Chinese by its code where its figures are those expected."""
+    key, otherwise = f"reward.note.{note.code}", None
+    if has_sentence(key, "reward"):
+        names = names_in_sentence(key, "reward")
+        if note.figures.keys() >= {*names}:  # else of another version
+            otherwise = say(key, **{name: _say_figure(name, note.figures[name]) for name in names})
+    return Verbatim(note.sentence, otherwise=otherwise, width=_NOTE_WIDTH)
+
+
+def _say_figure(name: str, value: Any) -> Any:
+    """Turn a figure of a note into something that can be said."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
+        return Count(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Share(float(value)) if name == "worst_case" else Decimal(float(value))
+    if isinstance(value, dict | list | tuple):
+        return Listing(tuple(Name(str(each)) for each in value))
+    return Name("–" if value is None else str(value))
+
+
+# Its fit ------------------------------------------------------------------------------------------
+
+
+def fit_view(fit: RewardFit) -> View:
+    """Say which weights were fitted, and how often they rank comparisons the wrong way."""
+    rows, level = fit.behaviors, Percent(fit.model.settings["confidence_level"])
+    has_base = any(is_defined(row.error_rate_base.value) for row in rows)
+    columns: dict[str, Any] = {
+        "column.behavior": lambda row: Name(row.behavior, 40),
+        **_columns(int, n="n_pairs", completions="n_items", prompts="n_prompts"),
+        **(_columns(int, test="n_test_prompts") if any(row.n_test_prompts for row in rows) else {}),
+        "reward.column.track": lambda row: _track(
+            row.error_rate, reference=row.error_rate_base.value
+        ),
+        **_columns(_rate, held_out="error_rate"),
+        **({"reward.signal.base": lambda row: _rate(row.error_rate_base)} if has_base else {}),
+        **_columns(Share, fitted="error_rate_fitted"),
+    }  # fmt: skip
+    behaviors = Listing(tuple(Name(row.behavior, 40) for row in rows))
+    of_note: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.notes:
+            of_note.setdefault(note, []).append(row.behavior)
+    paid = describe_paid_against_demands(find_paid_against_demands(fit.model))
+    return View(
+        name="fit",
+        catalog="reward",
+        meta=say("fit.meta", reward=Name(fit.model.name), behaviors=behaviors),
+        lead=tuple(
+            say("fit.lead", behavior=Name(row.behavior, 40), rate=_rate(row.error_rate))
+            for row in rows[:_MOST_LEADS]
+        ),
+        blocks=(Table.of(say("fit.rates", level=level), rows, columns,
+                         levels=((0.5, "reward.chance"),)),),
+        parts=tuple(_weights_part(number, row, level) for number, row in enumerate(rows)),
+        notes=(
+            *(say("fit.cycles", behavior=Name(row.behavior), n=row.n_cyclic_pairs)
+              for row in rows if row.n_cyclic_pairs),
+            *(say("fit.note", behaviors=Listing(tuple(map(Name, names))), note=Verbatim(note))
+              for note, names in of_note.items()),
+            *((Verbatim(paid, width=_NOTE_WIDTH),) if paid else ()),
+        ),
+        settings=_without_hashes(fit.model.settings),
+        glossary=("base_reward", "feature"),
+    )  # fmt: skip
+
+
+def _weights_part(number: int, row: BehaviorFit, level: Percent) -> Part:
+    def weight(one: Any) -> Any:
+        value, ends = Decimal(one.weight.value, 3), (one.weight.low, one.weight.high)
+        if not all(map(is_defined, ends)):
+            return value
+        low, high = (Decimal(end, 3) for end in ends)
+        return say("cell.figure", value=value, ends=say("interval.negative", low=low, high=high))
+
+    columns: dict[str, Any] = {
+        "reward.column.feature": lambda one: Name(one.feature, 40),
+        "reward.column.effect": lambda one: _track(one.weight),
+        "reward.column.weight": weight,
+        "reward.column.origin": lambda one: f"fit.origin.{one.origin}",
+    }
+    gap = max(row.objective - row.bound, 1e-9)  # 1e-12 would say no more: the bound is rounded
+    caption = say("fit.weights", level=level, l2=Name(f"{row.l2:g}"), gap=Name(f"{gap:.0e}"))
+    table = Table.of(caption, row.weights, columns, texts=("reward.column.origin",),
+                     levels=((0.0, Count(0)),))  # fmt: skip
+    title = say("fit.weights.title", behavior=Name(row.behavior, 40))
+    return Part(name=f"fit.weights.{number}", title=title, blocks=(table,), is_open=True)
+
+
+# The rewards of a file ----------------------------------------------------------------------------
+
+
+def score_view(summary: ScoringSummary) -> View:
+    """Say which items of a file got which rewards, and why others got none."""
+    number = partial(Decimal, digits=3)
+    columns: dict[str, Any] = {
+        "column.behavior": lambda row: (
+            "score.none" if row.behavior is None else Name(row.behavior, 40)
+        ),
+        "column.items": lambda row: row.n_items,
+        **_columns(int, scored="n_scored"),
+        **_columns(number, mean="mean", sd="standard_deviation", least="minimum", most="maximum"),
+        **_columns(number, rules="mean_rule", base="mean_base"),
+    }
+    return View(
+        name="score",
+        catalog="reward",
+        meta=say("score.meta", n=summary.n_scored, items=Count(summary.n_items, "items"),
+                 reward=Name(summary.reward), judge=Name(summary.judge),
+                 rubric=Name(f"{summary.rubric} {summary.rubric_version}")),
+        lead=("score.centered",) if summary.is_centered else (),
+        blocks=(
+            Table.of(None, summary.behaviors, columns, label="score.title"),
+            *(() if summary.calls is None else say_calls(summary.calls)),
+            *say_output(summary.output),
+        ),
+        notes=list_missing(summary.missing),
+    )  # fmt: skip
+
+
+# Completions that a model wrote -------------------------------------------------------------------
+
+
+def synthesis_view(summary: SynthesisSummary, *, rubric: str) -> View:
+    """Say which completions were written, and the command that fits a reward to them."""
+    columns: dict[str, Any] = {
+        "column.behavior": lambda row: Name(row.behavior, 40),
+        "reward.column.label": lambda row: Name(row.label, 40),
+        **_columns(int, wanted="n_wanted", written="n_written"),
+    }
+    calls, judged = summary.calls, summary.judge_calls
+    todo: tuple[Any, ...] = ()
+    if summary.output not in (None, "-"):
+        fit = f"{argument_of(summary.output).text} --rubric {argument_of(rubric).text}"
+        command = Argument(f"voirdire fit {fit} -o reward.json")
+        todo = ("synthesis.next", say("command", text=command))
+    return View(
+        name="synthesis",
+        catalog="reward",
+        meta=say("synthesis.meta", completions=Count(summary.n_written, "completions"),
+                 prompts=Count(summary.n_prompts, "prompts"), model=Name(summary.model),
+                 judge=Name(summary.judge), recipes=Name(summary.recipes),
+                 rubric=Name(f"{summary.rubric} {summary.rubric_version}")),
+        lead=(say("synthesis.complete", prompts=Count(summary.n_complete, "prompts")),),
+        todo=todo,
+        blocks=(
+            Table.of(None, summary.slots, columns, n_texts=2, label="synthesis.title"),
+            *say_calls(calls),
+            *(() if judged is None else (Words(("synthesis.verified",)), *say_calls(judged))),
+            *say_output(summary.output),
+            *say_output(summary.rejected_output, "synthesis.rejected"),
+        ),
+        notes=tuple(map(Verbatim, summary.notes)),
+    )  # fmt: skip

@@ -132,9 +132,10 @@ class Dollars:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a command, as a shell takes it."""
+    """A command or an argument of one, as a shell takes it."""
 
     text: str
+    width: int = 4_000
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """A sentence of the JSON, which is English; `otherwise` is a phrase for other languages."""
+    """A sentence of the JSON, which is English; `otherwise` is said in other languages."""
 
     text: str
-    otherwise: str | None = None
+    otherwise: Said | str | None = None
     width: int = 400
 
 
@@ -177,9 +178,10 @@ class Listing:
 
 @dataclass(frozen=True)
 class Clauses:
-    """Several things that have commas of their own."""
+    """Several things that have commas of their own; `joint` is the key of what is between."""
 
     parts: tuple[Any, ...]
+    joint: str = "list.clause"
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ class Said:
     """A sentence of the data files with the figures in it."""
 
     key: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def say(key: str, **figures: Any) -> Said:
@@ -197,17 +199,18 @@ def say(key: str, **figures: Any) -> Said:
 
 def say_with_ends(
     value: float | None, low: float | None, high: float | None, *, is_share: bool = False
-) -> Said | Share | Decimal:
-    """Say a figure with its interval; a dash where it is undefined."""
+) -> Said | Share | Decimal | ShareEnds | Interval:
+    """Say a figure with its interval; the one that is defined alone, or a dash."""
     figure = (Share if is_share else Decimal)(value)
-    if not all(map(is_defined, (value, low, high))):
+    if not all(map(is_defined, (low, high))):
         return figure
-    return say("cell.figure", value=figure, ends=(ShareEnds if is_share else Interval)(low, high))
+    ends = (ShareEnds if is_share else Interval)(low, high)
+    return say("cell.figure", value=figure, ends=ends) if is_defined(value) else ends
 
 
 def argument_of(path: str) -> Argument:
     """Quote a path for a shell; one that begins with a dash is no option."""
-    return Argument(shlex.quote(f"./{path}" if path.startswith("-") else path))
+    return Argument(shlex.quote(f"./{path}" if path.startswith("-") else path), width=300)
 
 
 # How it is said -----------------------------------------------------------------------------------
@@ -240,7 +243,8 @@ def has_sentence(key: str, page: PageKind) -> bool:
 
 def names_in_sentence(key: str, page: PageKind) -> list[str]:
     """List the names of the figures in a sentence."""
-    pieces = string.Formatter().parse(_read_sentences(page)[key]["en"])
+    texts = _read_sentences(page)[key]
+    pieces = string.Formatter().parse(texts.get("en", texts["zh"]))
     return [name for _, name, _, _ in pieces if name is not None]
 
 
@@ -343,16 +347,18 @@ class Speaker:
             return Markup.escape(plain(self, value))
         if isinstance(value, str):  # nothing says where it comes from: kept to itself too
             return Markup("<bdi>{}</bdi>").format(one_line(value, width=60))
-        if isinstance(value, Verbatim) and value.otherwise and self.language != "en":
-            value = Said(value.otherwise)
+        if isinstance(value, Verbatim) and value.otherwise:
+            if self.language != "en":
+                return self(value.otherwise)
+            value = Verbatim(value.text, width=value.width)
         if isinstance(value, Said):
             spoken = {name: self._speak(each) for name, each in value.figures.items()}
             return Markup(self.phrases[value.key]).format(**spoken)  # noqa: S704  # our catalog
         if isinstance(value, Listing):
             return self._speak_listing(value)
         if isinstance(value, Clauses):
-            semicolon = Markup.escape(self.phrases["list.clause"])
-            return semicolon.join(self._speak(part) for part in value.parts)
+            joint = Markup.escape(self.phrases[value.joint])
+            return joint.join(self._speak(part) for part in value.parts)
         return _isolate(value, quotes=self.phrases["quotes"])
 
     def _speak_listing(self, listing: Listing) -> Markup:
@@ -385,7 +391,7 @@ _PLAIN: dict[type, Any] = {
 def _isolate(value: Name | Label | Verbatim | Argument, *, quotes: str) -> Markup:
     """Show text from a file: shortened, escaped, its direction kept to itself."""
     if isinstance(value, Argument):
-        return Markup("<bdi>{}</bdi>").format(one_line(value.text, width=300))
+        return Markup("<bdi>{}</bdi>").format(one_line(value.text, width=value.width))
     if isinstance(value, Verbatim):
         shown = str(escape(one_line(value.text, width=value.width)))
         marked = _CODE.sub(r"<code>\1</code>", shown)

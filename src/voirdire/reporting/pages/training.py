@@ -1,95 +1,407 @@
-"""Make the page of a training run: one self-contained HTML file."""
+"""What is said of a training run: its page, and what replays and samples of it print."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
+
+import polars as pl
 
 from voirdire._messages import shorten
 from voirdire.errors import NoDataError
-from voirdire.reporting.pages.frame import (
-    check_text,
-    draw_figure,
-    page_environment,
-    page_head,
-    page_words,
-    style_sheet,
+from voirdire.reporting.pages.frame import check_text
+from voirdire.reporting.pages.items import ItemCard, ItemText
+from voirdire.reporting.pages.speech import (
+    Argument,
+    Clauses,
+    Count,
+    Decimal,
+    Listing,
+    Name,
+    Percent,
+    Said,
+    Share,
+    Verbatim,
+    argument_of,
+    one_line,
+    say,
 )
-from voirdire.reporting.pages.speech import Speaker, argument_of
-from voirdire.reporting.pages.training_completions import make_end_cards
-from voirdire.reporting.pages.training_sections import training_view
-from voirdire.reporting.plots.training_sheet import make_training_sheet
+from voirdire.reporting.pages.verdicts import list_missing, say_output
+from voirdire.reporting.pages.view import Cards, Lines, Part, Series, Table, View, Words, columns_of
+from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, make_item, write_prompt
+from voirdire.rewards.training.nonsense import NonsenseKind
+from voirdire.rewards.training.run_reading import read_completion_frames
 
 if TYPE_CHECKING:
-    from voirdire._types import Language
-    from voirdire.rewards.training.run import TrainingRun
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["training_report"]
+    from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
+    from voirdire.rewards.training.run import Alarm, TrainingRun
+    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
+
+__all__ = ["replay_view", "sample_view", "training_view"]
+
+_EDGE = 10
+"""Steps at either end whose means are compared; most alarms look over as many."""
+_MOST_POINTS = 200
+"""Points of a line: of more steps each point is the mean of as many as needed."""
+_MOST_LINES = 8
+_MOST_BEHAVIORS = 4
+_MOST_NAMED = 3
+_MOST_ENDS = 20
+_MOST_DROPPED = 200
+_MOST_STEPS = 12
 
 
-def training_report(
-    run: TrainingRun,
-    *,
-    language: Language = "en",
-    title: str | None = None,
-    created: str | None = None,
-    source: str | None = None,
-    texts: bool = False,
-) -> str:
-    """Write a training run as one HTML page.
-
-    Parameters
-    ----------
-    run : TrainingRun
-        What `read_training_run` returns.
-    language : {"en", "zh"}, optional
-        English or Simplified Chinese.
-    title : str, optional
-        Heading of the page.
-    created : str, optional
-        Date to show; none by default, so that the same run gives the same bytes.
-    source : str, optional
-        What commands on the page call the run's folder; by default as it was read.
-    texts : bool, optional
-        Show the 20 completions with the highest and the 20 with the lowest rewards, with prompt
-        and response as they stand in the run's folder; by default no text is on the page.
-
-    Returns
-    -------
-    str
-        A document of its own: no font, picture or style from elsewhere, and no script but the
-        search and the filter of the completions.
-
-    Raises
-    ------
-    InputError
-        If an argument breaks a rule, or the completions cannot be read.
-    NoDataError
-        If the run has no steps.
-
-    Notes
-    -----
-    Names, paths and texts are escaped and isolated, names and paths shortened too; nothing in the
-    run can act on the page. Figures are rounded on the page only. With `texts`, memory is that of
-    one batch of completions.
-    """
-    speaker = Speaker(language, "training")
-    head = page_head(title=title, created=created)
+def training_view(run: TrainingRun, *, source: str | None = None, texts: bool = False) -> View:
+    """Say what happened in a training; `source` is what commands call its folder."""
     check_text("source", source)
     if not run.steps:
         msg = f"`run` must hold at least one step, got none in {shorten(str(run.folder))!r}."
         raise NoDataError(msg)
-    sheet = make_training_sheet(run)
-    named = argument_of(str(run.folder) if source is None else source)
-    cards = make_end_cards(run, speaker) if texts else None
-    template = page_environment().get_template("training_page.html.j2")
-    return template.render(
-        **page_words(speaker),
-        **head,
-        heading="training.page.title",
-        css=style_sheet(),
-        view=training_view(run, sheet, source=named, cards=cards),
-        h=2,
-        has_items=bool(cards),
-        draw=partial(draw_figure, result=sheet, language=speaker.language),
+    folder = argument_of(str(run.folder) if source is None else source)
+    return View(
+        name="training",
+        catalog="training",
+        meta=say("training.meta", name=Name(run.name), framework=Name(run.framework, 30),
+                 completions=Count(run.n_completions, "completions"),
+                 steps=Count(len(run.steps), "steps")),
+        lead=tuple(_say_story(run)),
+        todo=(_next_step(run, folder),),
+        blocks=(_reward_lines(run),),
+        cautions=tuple(_list_warnings(run, folder)),
+        parts=tuple(_list_parts(run, folder, texts=texts)),
+        settings=_list_settings(run),
+        glossary=("proposition", "group"),
+    )  # fmt: skip
+
+
+# What happened ------------------------------------------------------------------------------------
+
+
+def _say_story(run: TrainingRun) -> Iterator[Said]:
+    """Say which alarms began, how the reward moved, what is missing, and what nobody vouches for.
+
+    The certificate of a label of a choice, ``question=label``, is about its question.
+    """
+    n_alarms, n_steps = len(run.alarms), Count(len(run.steps), "steps")
+    if n_alarms:
+        places = Listing(tuple(dict.fromkeys(alarm.step for alarm in run.alarms)))
+        yield say("training.alarms", alarms=Count(n_alarms, "alarms"), steps=places)
+    else:
+        yield say("training.quiet" if len(run.steps) >= _EDGE else "training.few", steps=n_steps)
+    rewards = [step.reward_mean for step in run.steps]
+    if any(map(math.isfinite, rewards)):
+        start, end = map(Decimal, _edges(rewards))
+        yield say("training.rewards", start=start, end=end, edge=_edge(run))
+    else:
+        yield say("training.rewards.none")
+    if n_missing := sum(step.n_missing for step in run.steps):
+        yield say("training.missing", share=Share(n_missing / run.n_completions))
+    paid = {name for names in run.paying.values() for name in names}
+    valid = {name for name, state in run.certificates.items() if state == "passed"}
+    lacking = [name for name in run.propositions if name in paid]
+    lacking = [name for name in lacking if name.partition("=")[0] not in valid]
+    if lacking:
+        named = Listing(tuple(map(Name, lacking)), most=5)
+        yield say("training.uncertified", n=len(lacking), of=Count(len(paid), "paying"),
+                  propositions=named)  # fmt: skip
+
+
+def _next_step(run: TrainingRun, folder: Argument) -> Said:
+    kinds = {alarm.kind for alarm in run.alarms}
+    if not any(math.isfinite(step.reward_mean) for step in run.steps):
+        return say("training.next.mend")
+    key = "replay" if kinds == {"missing"} else "label" if kinds else "quiet"
+    return say(f"training.next.{key}", run=folder)
+
+
+def _list_warnings(run: TrainingRun, folder: Argument) -> Iterator[tuple[Clauses, Said]]:
+    """Group the alarms by kind, in the order in which the kinds began, with what to do."""
+    kinds: dict[str, list[Said]] = {}
+    for alarm in run.alarms:
+        place = say("training.alarm", said=_say_alarm(alarm), step=alarm.step)
+        kinds.setdefault(alarm.kind, []).append(place)
+    for kind, places in kinds.items():
+        n_more = len(places) - _MOST_NAMED
+        more = (say("training.alarm.more", n=n_more),) if n_more > 0 else ()
+        named = Clauses((*places[:_MOST_NAMED], *more))
+        yield named, say(f"training.alarm.{kind}.do", run=folder)
+
+
+def _say_alarm(alarm: Alarm) -> Said:
+    """Say an alarm in words, with its figure and what it was held against."""
+    kind = partial(Decimal, digits=0) if alarm.kind == "length" else Percent
+    return say(f"training.alarm.{alarm.kind}", value=kind(alarm.value), was=kind(alarm.reference))
+
+
+# Lines over the steps -----------------------------------------------------------------------------
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Average the finite values; nan without any."""
+    defined = [value for value in values if math.isfinite(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan
+
+
+def _edge(run: TrainingRun) -> Count:
+    return Count(_edge_size(run.steps), "steps")
+
+
+def _edge_size(steps: Sequence[Any]) -> int:
+    """Compute how many steps make a beginning or an end: 10, or half of a shorter run."""
+    return max(1, min(_EDGE, len(steps) // 2))
+
+
+def _edges(values: Sequence[float]) -> tuple[float, float]:
+    """Average the first and the last values, over what is defined."""
+    size = _edge_size(values)
+    return _mean(values[:size]), _mean(values[-size:])
+
+
+def _thin_out(values: Sequence[float]) -> list[float]:
+    """Replace as many consecutive values by their mean as leave at most 200."""
+    size = math.ceil(len(values) / _MOST_POINTS)
+    return [_mean(values[at : at + size]) for at in range(0, len(values), size)]
+
+
+def _lines(
+    run: TrainingRun, kind: str, curves: Iterable[tuple[Any, Sequence[float]]], **more: Any
+) -> Lines:
+    """Lay out lines over the steps; the caption says where several steps are one point."""
+    steps = _thin_out([float(step.step) for step in run.steps])
+    caption, n = say(f"training.{kind}.caption", edge=_edge(run)), -(-len(run.steps) // len(steps))
+    series = [
+        Series(name=name, points=tuple(zip(steps, _thin_out(values), strict=True)))
+        for name, values in curves
+    ]
+    return Lines(
+        caption=caption if n == 1 else say("training.thinned", caption=caption, n=n),
+        series=tuple(series),
+        x_title="training.step",
+        **{"name": kind, "y_title": f"training.{kind}.axis"} | more,
     )
+
+
+def _reward_lines(run: TrainingRun) -> Lines:
+    """Draw the mean reward with its spread, its parts where there is a base, and the alarms."""
+    has_base = any(math.isfinite(step.base_mean) and step.base_mean for step in run.steps)
+    names = ("reward", "rule", "base") if has_base else ("reward",)
+    curves = [(f"training.mean.{name}", [getattr(step, f"{name}_mean") for step in run.steps])
+              for name in names]  # fmt: skip
+    lines = _lines(run, "reward", curves)
+    rewards, *parts = lines.series
+    spread = _thin_out([step.reward_sd for step in run.steps])
+    ends = ((mean - sd, mean + sd) for (_, mean), sd in zip(rewards.points, spread, strict=True))
+    began = {alarm.step for alarm in run.alarms}
+    alarms = tuple((step.step, step.reward_mean) for step in run.steps if step.step in began)
+    marks = Series(name="training.alarm.began", points=alarms, style="dots",
+                   states=("failed",) * len(alarms))  # fmt: skip
+    rewards = replace(rewards, ends=tuple(ends))
+    return replace(lines, series=(rewards, *parts, *((marks,) if alarms else ())))
+
+
+def _list_curves(run: TrainingRun) -> Iterator[tuple[str, tuple[Lines, ...]]]:
+    """Give the lines of each part of the page under the name of the part."""
+
+    def collect(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+        names = dict.fromkeys(name for row in rows for name in row)
+        return {name: [row.get(name, math.nan) for row in rows] for name in names}
+
+    def change(values: Sequence[float]) -> float:
+        start, end = _edges(values)
+        return round(abs(end - start), 12) if math.isfinite(end - start) else -math.inf
+
+    rates = collect([step.proposition_rates for step in run.steps])
+    moved = sorted(rates.items(), key=lambda row: -change(row[1]))[:_MOST_LINES]
+    named = []
+    for name, values in moved:
+        start, end = map(Decimal, _edges(values))
+        named.append((say("training.moved", name=Name(name, 40), start=start, end=end), values))
+    shares: dict[str, Any] = {"y_scale": (0.0, 1.0)}
+    if named:
+        yield "propositions", (_lines(run, "propositions", named, **shares),)
+    behaviors = [*dict.fromkeys(name for step in run.steps for name in step.class_shares)]
+    classes = []
+    for number, behavior in enumerate(behaviors[:_MOST_BEHAVIORS]):
+        columns = collect([step.class_shares.get(behavior, {}) for step in run.steps])
+        curves = [(Name(name, 40), values) for name, values in columns.items()][:_MOST_LINES]
+        title = say("training.classes.axis", behavior=Name(behavior, 40))
+        look = {"name": f"classes-{number}", "y_title": title, **shares}
+        classes.append(_lines(run, "classes", curves, **look))
+    if classes:
+        yield "classes", tuple(classes)
+    unit, lengths = f"training.length.{run.length_unit}", [step.length_mean for step in run.steps]
+    yield "length", (_lines(run, "length", [(unit, lengths)], y_title=unit),)
+    missing = [step.missing_share for step in run.steps]
+    top = max([0.02, *filter(math.isfinite, missing)])
+    shares["y_scale"] = (0.0, top)
+    yield "missing", (_lines(run, "missing", [("training.missing.axis", missing)], **shares),)
+
+
+# The parts of the page ----------------------------------------------------------------------------
+
+
+def _list_parts(run: TrainingRun, folder: Argument, *, texts: bool) -> Iterator[Part]:
+    ends: list[Any] = [Words((say("training.ends.texts", run=folder),), "note")]
+    if texts:
+        ends = [
+            block
+            for end, cards in _make_end_cards(run).items()
+            for block in (Words((f"training.ends.{end}",), "heading"), Cards(cards))
+        ]
+    yield Part(name="training.ends", blocks=ends, shown_in="page")
+    kinds = {alarm.kind for alarm in run.alarms}
+    for name, lines in _list_curves(run):
+        is_open = name in kinds
+        yield Part(name=f"training.{name}", blocks=lines, is_open=is_open, shown_in="page")
+    if run.alarms:
+        columns: dict[str, Any] = {
+            "training.step": lambda alarm: Count(alarm.step),
+            "training.column.alarm": _say_alarm,
+        }
+        table = Table.of("training.alarms.caption", run.alarms, columns, most=100,
+                         texts=("training.column.alarm",))  # fmt: skip
+        yield Part(name="training.alarms", blocks=(table,), shown_in="details")
+    if run.dropped:
+        listed = (Words([*map(Verbatim, run.dropped[:_MOST_DROPPED])], "list"),)
+        title = say("training.dropped", pieces=Count(len(run.dropped), "pieces"))
+        yield Part(name="training.dropped", title=title, blocks=listed, shown_in="page")
+
+
+def _make_end_cards(run: TrainingRun) -> dict[str, list[ItemCard]]:
+    """Read the different completions with the highest rewards, and those with the lowest."""
+    columns = ("item", "name", "step", *ITEM_COLUMNS, "reward", "nonsense", "n_tokens",
+               "n_characters")  # fmt: skip
+    ends = {"highest": pl.DataFrame(), "lowest": pl.DataFrame()}
+    for frame in read_completion_frames(run, columns=columns):
+        rewarded = frame.filter(pl.col("reward").is_not_null())
+        for end, rows in ends.items():
+            ends[end] = (
+                pl.concat([rows, rewarded], how="diagonal")
+                .sort("reward", "step", "item", descending=[end == "highest", False, False])
+                .unique(ITEM_COLUMNS, keep="first", maintain_order=True)
+                .head(_MOST_ENDS)
+            )
+    return {
+        end: [_make_card(row, run) for row in rows.iter_rows(named=True)]
+        for end, rows in ends.items()
+    }
+
+
+def _make_card(row: Mapping[str, Any], run: TrainingRun) -> ItemCard:
+    item = make_item(row, name=row["item"], judged=run.judged)
+    texts = {} if item is None else {"prompt": write_prompt(item), "response": item.response}
+    reward, unit = Decimal(row["reward"]), run.length_unit
+    figures: list[tuple[Any, Any, None]] = [
+        ("training.mean.reward", reward, None),
+        (f"training.length.{unit}", Count(row[f"n_{unit}"]), None),
+        ("column.item", Name(row["name"] or row["item"]), None),
+    ]
+    if row["nonsense"] in get_args(NonsenseKind):
+        figures.append(("training.nonsense", f"training.nonsense.{row['nonsense']}", None))
+    return ItemCard(
+        title=item.response if item is not None and item.response.strip() else row["item"],
+        summary=(say("training.ends.paid", step=row["step"], reward=reward),),
+        texts=[ItemText(heading=f"items.{key}", text=text) for key, text in texts.items() if text],
+        rows=figures,
+        tags={"column.behavior": one_line(row["behavior"], width=60)} if row["behavior"] else {},
+    )
+
+
+def _list_settings(run: TrainingRun) -> dict[str, Any]:
+    """List what paid, who answered, and what share of the completions came to which judge."""
+    totals: dict[str, float] = {}
+    for step in run.steps:
+        for name, share in step.answered_by.items():
+            totals[name] = totals.get(name, 0.0) + step.n * share
+    names = ("reward_name", "reward_hash", "rubric", "judge", "fingerprint", "threshold",
+             "behaviors", "is_centered", "framework", "created", "versions")  # fmt: skip
+    known = {name: getattr(run, name) for name in names}
+    shares = {name: f"{n / run.n_completions:.0%}" for name, n in totals.items()}
+    return known | {"behaviors": [*run.behaviors], "certificates": dict(run.certificates)} | (
+        {"answered_by": shares} if shares else {}
+    )  # fmt: skip
+
+
+# A replay -----------------------------------------------------------------------------------------
+
+
+def replay_view(replayed: Replay) -> View:
+    """Say what another reward would have paid."""
+    number, of = partial(Decimal, digits=3), partial(columns_of, "replay.column")
+
+    def table(head: str, parts: Sequence[ReplayPart], name: Any) -> Table:
+        columns: dict[str, Any] = {
+            head: name,
+            **of(int, n="n"),
+            **of(number, before="mean_before", sd_before="sd_before", after="mean_after",
+                 sd_after="sd_after"),
+            **of(Share, order="ranks.same_order_share", best="ranks.best_changed_share"),
+        }  # fmt: skip
+        return Table.of(None, parts, columns, label="replay.title")
+
+    steps, last = [*replayed.steps], len(replayed.steps) - 1
+    if last >= _MOST_STEPS:  # evenly, the last one among them
+        steps = [steps[round(k * last / (_MOST_STEPS - 1))] for k in range(_MOST_STEPS)]
+    behaviors = table("column.behavior", replayed.behaviors, lambda row: Name(row.behavior or "–"))
+    return View(
+        name="replay",
+        catalog="training",
+        meta=say("replay.meta", run=Name(replayed.run, 160), judge=Name(replayed.judge),
+                 completions=Count(replayed.n, "completions"), judged=replayed.n_judged,
+                 before=Name(replayed.reward_before), after=Name(replayed.reward)),
+        lead=(_say_order(replayed.whole.ranks),),
+        blocks=(
+            behaviors,
+            table("training.step", steps, lambda row: Count(row.step)),
+            *((Words((say("replay.steps", n=len(steps), of=last + 1),), "note"),)
+              if len(steps) <= last else ()),
+            *say_output(replayed.output),
+        ),
+        notes=list_missing(replayed.missing),
+    )  # fmt: skip
+
+
+def _say_order(ranks: GroupRanks) -> Said:
+    if not ranks.n_groups:
+        return say("replay.order.none")
+    return say(
+        "replay.order",
+        groups=ranks.n_groups,
+        same=ranks.n_same,
+        reversed=ranks.n_reversed,
+        tied=ranks.n_pairs - ranks.n_same - ranks.n_reversed,
+        order=Share(ranks.same_order_share),
+        best=Share(ranks.best_changed_share),
+    )
+
+
+# A sample -----------------------------------------------------------------------------------------
+
+
+def sample_view(sample: TrainingSample, files: SampleFiles) -> View:
+    """Say what was drawn of a run, and what comes next."""
+    rows = [(name, *counts) for name, counts in sample.strata.items()]
+    columns: dict[str, Any] = {
+        "sample.column.stratum": lambda row: Name(row[0]),
+        "sample.column.different": lambda row: row[1],
+        "sample.column.drawn": lambda row: row[2],
+    }
+    sheets = Listing(tuple(argument_of(str(path)) for path in files.sheets))
+    return View(
+        name="sample",
+        catalog="training",
+        meta=say("sample.meta", n=len(sample.items), seed=sample.seed,
+                 completions=Count(sample.n_completions, "completions")),
+        blocks=(Table.of(None, rows, columns, label="sample.title"),),
+        todo=(
+            say("sample.label", sheets=sheets, n=files.n_labels),
+            say("sample.keep", verdicts=argument_of(str(files.verdicts)),
+                place=argument_of(str(files.key))),
+            "sample.examine",
+            say("command", text=Argument(files.command)),
+        ),
+    )  # fmt: skip

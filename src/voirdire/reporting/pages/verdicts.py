@@ -1,33 +1,91 @@
-"""Make the page of a file of verdicts: rates of the questions, then the items."""
+"""What is said of verdicts: those of a file, a run of judging, stored replies, and rubrics."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from voirdire._messages import shorten
-from voirdire.io.verdict_rows import SAID_COLUMNS, TEXT_COLUMNS
-from voirdire.reporting.pages.examination_items import (
+from voirdire._messages import list_names, shorten
+from voirdire.errors import InputError
+from voirdire.io.rows import open_table
+from voirdire.io.verdicts import find_columns, read_verdict_frame
+from voirdire.records.thresholds import (
+    USUAL_THRESHOLD,
+    format_threshold,
+    get_thresholds,
+    threshold_from_cell,
+)
+from voirdire.records.verdicts import is_verdict_table
+from voirdire.reporting.number_formats import is_defined
+from voirdire.reporting.pages.items import (
+    ItemCard,
+    ItemText,
+    as_written,
     item_rows,
     item_texts,
     slice_columns,
     text_start,
 )
-from voirdire.reporting.pages.frame import page_environment, page_head, page_words, style_sheet
-from voirdire.reporting.pages.items import ItemCard, as_written
-from voirdire.reporting.pages.speech import Decimal, Label, Listing, Name, Speaker, say
+from voirdire.reporting.pages.speech import (
+    Argument,
+    Count,
+    Decimal,
+    Dollars,
+    Label,
+    Listing,
+    Name,
+    Percent,
+    Verbatim,
+    argument_of,
+    say,
+)
+from voirdire.reporting.pages.view import Cards, Part, Table, Track, View, Words, columns_of
+from voirdire.reporting.progress_text import failure_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from voirdire._types import Language
+    from voirdire._types import Threshold
+    from voirdire.io.files import DataFile
+    from voirdire.judging import (
+        CallSummary,
+        JudgingSummary,
+        ReplyListing,
+        RunEstimate,
+        SeveralJudged,
+    )
     from voirdire.reporting.pages.speech import Said
+    from voirdire.rewards.synthesis.result import WriterCalls
+    from voirdire.rubrics import Rubric
 
-__all__ = ["verdicts_page"]
+__all__ = [
+    "estimates_view",
+    "judging_view",
+    "list_missing",
+    "read_answers",
+    "replies_view",
+    "rubrics_view",
+    "say_calls",
+    "say_output",
+    "several_view",
+    "verdicts_view",
+]
 
+SAID_COLUMNS = (
+    *("item", "judge", "question", "label", "probability", "failure", "behavior", "source"),
+    "reason",
+)
+TEXT_COLUMNS = ("prompt", "response")
+_NOT_ASKED = ("fingerprint", "threshold", "answered_by", "group", "cluster", "index", "")
+
+_columns = partial(columns_of, "calls.column")
 _MOST_ITEMS = 1_000
 _MOST_QUESTIONS = 500
 _MOST_OF_AN_ITEM = 100
@@ -37,106 +95,163 @@ _CLASS = "derived"
 """The source of a completion class: it follows from answers, and nobody was asked for it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionRates:
-    """How often a judge said what.
+def read_answers(file: DataFile, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Read a table of verdicts of any rubric, long or wide, with a row per item and question.
 
-    `share_true` and `mean` (of the probabilities) are None for questions that are not boolean;
-    `labels` are then what was said, the most frequent first.
+    The frame has the columns of `SAID_COLUMNS` and those of `TEXT_COLUMNS` that the table has:
+    text, but for `probability`, which is a number in [0, 1]. `columns` gives other names of some.
     """
+    table = open_table(file)
+    names = find_columns(table, (*SAID_COLUMNS, *TEXT_COLUMNS), columns)
+    answers = {"question", "label", "probability"} & names.keys()
+    is_wide = is_verdict_table(table.columns) == "wide" or not answers
+    is_marked = "judge" in names or "fingerprint" in table.columns
+    is_by_people = "annotator" in table.columns and "judge" not in names
+    is_ours = is_marked if is_wide else answers != {"question"}
+    if "item" not in names or is_by_people or not is_ours:
+        shown = list_names([repr(shorten(name)) for name in table.columns], most=8)
+        msg = (
+            f"{table.source}: must be a result of voirdire, or verdicts with columns `item`, "
+            f"`question`, and `label` or `probability`, got columns {shown}. Name a file that "
+            "`voirdire judge` wrote."
+        )
+        raise InputError(msg)
+    taken = {*names.values(), *_NOT_ASKED}
+    asked = [name for name in table.columns if is_wide and name not in taken]
+    if asked and "threshold" in table.columns:
+        names["threshold"] = "threshold"
+    rows = read_verdict_frame(table, names, stem=file.stem, asked=asked)
+    absent: dict[str, str | None] = {
+        name: None for name in SAID_COLUMNS if name not in rows.columns
+    }
+    if "question" in absent and not is_wide:
+        absent |= {"question": "label"}
+    rows = rows.with_columns(
+        pl.lit(value, dtype=pl.String).alias(name) for name, value in absent.items()
+    ).with_columns(pl.col("item", "question").cast(pl.String))
+    if asked:
+        threshold: Threshold = USUAL_THRESHOLD
+        with suppress(ValueError):
+            threshold = threshold_from_cell(rows["threshold"][0] if "threshold" in names else None)
+        cuts = dict(zip(asked, get_thresholds(threshold, asked).tolist(), strict=True))
+        number = pl.col("probability")
+        truth = pl.when(number.is_finite()).then(number >= pl.col("question").replace_strict(cuts))
+        is_class = pl.col("question").str.contains(".", literal=True)
+        rows = rows.with_columns(
+            label=pl.col("label").fill_null(truth.cast(pl.String)),
+            source=pl.when(is_class).then(pl.lit(_CLASS)),
+        )
+        # a class of another behavior does not concern the item
+        rows = rows.filter(~is_class | pl.col("label").is_not_null()).sort(
+            "row", maintain_order=True
+        )
+    number = pl.col("probability").cast(pl.Float64)
+    number = pl.when(number.is_between(0, 1)).then(number)
+    named = pl.col("item").is_not_null() & pl.col("question").is_not_null()
+    return rows.filter(named).with_columns(number.alias("probability"))
 
-    judge: str
-    question: str
-    is_class: bool
-    n_answers: int
-    n_failures: int
-    share_true: float | None
-    mean: float | None
-    labels: Listing | None = None
 
-
-def verdicts_page(
-    rows: pl.DataFrame,
-    *,
-    name: str,
-    metadata: pl.DataFrame | None = None,
-    language: Language = "en",
-    title: str | None = None,
-) -> str:
-    """Write verdicts as one HTML page; `rows` are as `read_verdict_rows` gives them.
+def verdicts_view(rows: pl.DataFrame, *, name: str, metadata: pl.DataFrame | None = None) -> View:
+    """Say what judges said; `rows` are as `read_answers` gives them.
 
     `metadata` is what is known of the items, as `read_metadata` gives it: it counts before texts
     that stand in the file of verdicts.
     """
-    speaker = Speaker(language, "verdicts")
-    head = page_head(title=title, created=None)
-    rates = _compute_rates(rows)
+    judges = rows["judge"].unique(maintain_order=True).to_list()
     items = rows["item"].unique(maintain_order=True)
     shown = items.head(_MOST_ITEMS)
     cards = _make_cards(rows.filter(pl.col("item").is_in(shown.implode())), metadata)
     reasons = Counter(rows["failure"].drop_nulls().to_list())
-    template = page_environment().get_template("verdicts_page.html.j2")
-    return template.render(
-        **page_words(speaker),
-        **head,
-        heading="verdicts.title",
-        css=style_sheet(),
-        name=name,
-        judges=Listing(tuple(map(Name, rows["judge"].unique(maintain_order=True).to_list()))),
-        n_judges=rows["judge"].n_unique(),
-        n_items=len(items),
-        n_failures=sum(reasons.values()),
-        failures=reasons.most_common(_MOST_FAILURES),
-        n_reasons=len(reasons),
-        tables=[
-            (key, those[:_MOST_QUESTIONS], len(those))
-            for key, those in (
-                ("verdicts.questions", [row for row in rates if not row.is_class]),
-                ("verdicts.classes", [row for row in rates if row.is_class]),
-            )
-            if those
-        ],
-        cards=cards,
-        has_items=bool(cards),
-    )
+    counted = [say("results.dropped.reason", reason=Verbatim(x, width=300), n=n)
+               for x, n in reasons.most_common(_MOST_FAILURES)]  # fmt: skip
+    n_more = len(reasons) - len(counted)
+    listing = Listing(tuple(counted), most=_MOST_FAILURES, n_hidden=n_more)
+    n_failures = Count(sum(reasons.values()), "verdicts")
+    cut = say("verdicts.cut", shown=len(shown), n=len(items))
+    listed: tuple[Any, ...] = (Cards(cards),)
+    return View(
+        name="verdicts",
+        catalog="verdicts",
+        meta=say("verdicts.meta", file=Name(name, 80), judges=Listing(tuple(map(Name, judges))),
+                 items=Count(len(items), "items")),
+        lead=(say("verdicts.failures", n=n_failures, reasons=listing),)
+        if reasons
+        else ("verdicts.whole",),
+        todo=_examine_with(name, {"boolean": None}),
+        blocks=tuple(_rate_tables(_compute_rates(rows))),
+        parts=(
+            Part(name="verdicts.items", is_open=True, shown_in="page",
+                 blocks=(Words((cut,), "note"), *listed) if len(shown) < len(items) else listed),
+        ),
+    )  # fmt: skip
 
 
-def _compute_rates(rows: pl.DataFrame) -> list[QuestionRates]:
+def _rate_tables(rates: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    """Lay out how often a judge said what: questions, then completion classes.
+
+    `share_true` and `mean` (of the probabilities) are None for questions that are not boolean;
+    `labels` are then what was said, the most frequent first.
+    """
+    for is_class, key in enumerate(("verdicts.questions", "verdicts.classes")):
+        rows = [row for row in rates if row["is_class"] == is_class]
+        columns: dict[str, Callable[[Any], Any]] = {
+            "verdicts.question": lambda row: Name(row["question"]),
+            "items.judge": lambda row: Name(row["judge"], 30),
+            "verdicts.track": lambda row: Track(value=row["share_true"] or 0.0)
+            if row["share_true"] is not None else None,
+            "verdicts.true": lambda row: Percent(row["share_true"]),
+            "verdicts.mean": lambda row: Decimal(row["mean"], 3),
+            "verdicts.answers": lambda row: row["n_answers"],
+            "verdicts.failed": lambda row: row["n_failures"],
+            "verdicts.labels": lambda row: row["labels"],
+        }  # fmt: skip
+        if not any(row["labels"] for row in rows):
+            del columns["verdicts.labels"]
+        if all(row["share_true"] is None for row in rows):
+            del columns["verdicts.track"], columns["verdicts.true"], columns["verdicts.mean"]
+        if len({row["judge"] for row in rows}) == 1:
+            del columns["items.judge"]
+        texts = ("items.judge", "verdicts.labels")
+        if rows:
+            yield Table.of(key, rows, columns, texts=texts, most=_MOST_QUESTIONS,
+                           levels=tuple((x, Percent(x)) for x in (0.0, 0.5, 1.0)))  # fmt: skip
+
+
+def _list_labels(counts: Iterable[tuple[str, int]], n_labels: int) -> Listing:
+    """List the most frequent labels with their numbers."""
+    said = [say("items.counted", label=Label(label), n=n) for label, n in counts]
+    return Listing(tuple(said[:_MOST_LABELS]), n_hidden=max(n_labels - _MOST_LABELS, 0))
+
+
+def _examine_with(file: str, kinds: Mapping[str, str | None]) -> tuple[Any, ...]:
+    """Name the commands that examine verdicts: for each kind of question, by its name if any."""
+    commands = [
+        f"voirdire examine --humans labels.csv --judges {argument_of(file).text}"
+        + ("" if question is None else f" --question {shlex.quote(question)}")
+        + f" --kind {kind}"
+        for kind, question in kinds.items()
+    ]
+    return ("verdicts.next", *(say("command", text=Argument(each)) for each in commands))
+
+
+def _compute_rates(rows: pl.DataFrame) -> list[dict[str, Any]]:
     label, labels = pl.col("label"), pl.col("label").drop_nulls()
-    is_truth = labels.str.to_lowercase().is_in(["true", "false"])
+    truth = labels.str.to_lowercase()
     counted = rows.group_by("judge", "question", maintain_order=True).agg(
         is_class=(pl.col("source") == _CLASS).any().fill_null(value=False),
         n_answers=labels.len(),
         n_failures=(label.is_null() & pl.col("failure").is_not_null()).sum(),
-        is_boolean=is_truth.all(),
-        n_true=(labels.str.to_lowercase() == "true").sum(),
+        share_true=pl.when(truth.is_in(["true", "false"]).all()).then((truth == "true").mean()),
         mean=pl.col("probability").mean(),
         labels=labels.value_counts(sort=True).head(_MOST_LABELS),
         n_labels=labels.n_unique(),
     )
     rates = []
     for row in counted.iter_rows(named=True):
-        n, is_boolean = row["n_answers"], row["is_boolean"] and row["n_answers"] > 0
-        rates.append(
-            QuestionRates(
-                judge=row["judge"],
-                question=row["question"],
-                is_class=row["is_class"],
-                n_answers=n,
-                n_failures=row["n_failures"],
-                share_true=row["n_true"] / n if is_boolean else None,
-                mean=row["mean"],
-                labels=None
-                if is_boolean or not n
-                else _list_usual_labels(row["labels"], row["n_labels"]),
-            )
-        )
+        counts = [(each["label"], each["count"]) for each in row["labels"]]
+        is_said = row["share_true"] is None and counts
+        rates.append(row | {"labels": _list_labels(counts, row["n_labels"]) if is_said else None})
     return rates
-
-
-def _list_usual_labels(counts: Iterable[Mapping[str, Any]], n_labels: int) -> Listing:
-    parts = [say("items.counted", label=Label(row["label"]), n=row["count"]) for row in counts]
-    return Listing(tuple(parts), n_hidden=n_labels - len(parts))
 
 
 # Items --------------------------------------------------------------------------------------------
@@ -177,18 +292,18 @@ def _make_card(
 ) -> ItemCard:
     asked = [row for row in rows if row["source"] != _CLASS]
     tags: dict[str, str | list[str]] = {
-        "verdicts.question": [row["question"] for row in asked],
+        "verdicts.question": [shorten(row["question"], width=200) for row in asked],
         "items.answer": [_answer(row) for row in asked],
     }
     if several:
-        tags["items.judge"] = [row["judge"] for row in asked]
+        tags["items.judge"] = [shorten(row["judge"], width=200) for row in asked]
     behavior = next((row["behavior"] for row in rows if row["behavior"]), None)
     classes = [
         row["question"] for row in rows if row["source"] == _CLASS and row["label"] == "true"
     ]
     failure = next((row["failure"] for row in asked if row["failure"]), None)
     one_each = {
-        "verdicts.behavior": behavior,
+        "column.behavior": behavior and shorten(behavior, width=200),
         "verdicts.class": classes[0] if classes else None,
         "verdicts.failure": failure and shorten(failure.partition(":")[0]),
         **{f"={name}": texts.get(name) for name in columns},
@@ -197,7 +312,7 @@ def _make_card(
     n_failed = sum(row["label"] is None for row in asked)
     summary: list[Any] = [Name(name, 40) for name in classes[:1]]
     if n_failed:
-        summary.append(say("verdicts.failed", n=n_failed))
+        summary.append(say("verdicts.failed.n", n=n_failed))
     return ItemCard(
         title=rows[0]["item"],
         summary=(*summary, *text_start(texts)),
@@ -224,3 +339,226 @@ def _write_row(row: Mapping[str, Any], several: bool) -> tuple[Any, Any, Any]:  
     if row["probability"] is not None:
         what = say("verdicts.said", label=what or "–", p=Decimal(row["probability"]))
     return who, what, None if why is None else as_written(why)
+
+
+# A run of judging ---------------------------------------------------------------------------------
+
+
+def judging_view(summary: JudgingSummary) -> View:
+    """Say what a run of judging answered, and what it cost."""
+    calls, judge = summary.calls, summary.judge
+    same: dict[str, Any] = {"judge": judge, "is_class": False, "n_failures": 0, "share_true": None,
+                            "mean": None, "labels": None}  # fmt: skip
+    rates = [
+        same | {"question": row.question, "n_answers": summary.n_items - row.n_failed,
+                "n_failures": row.n_failed, "share_true": _or_none(row.share_true),
+                "mean": row.mean_probability}
+        for row in summary.questions
+    ]  # fmt: skip
+    answers = () if calls is None else calls.answers
+    for row in answers:
+        counts = [(label, round(share * row.n_answered)) for label, share in row.shares.items()]
+        counts = sorted(filter(itemgetter(1), counts), key=lambda count: -count[1])
+        labels: Any = _list_labels(counts, len(counts))
+        if is_defined(row.mean):
+            labels = say("verdicts.average", mean=Decimal(row.mean))
+        rates.append(same | {"question": row.question, "n_answers": row.n_answered,
+                             "n_failures": row.n_failed, "labels": labels})  # fmt: skip
+    rates += [
+        same | {"question": f"{row.behavior}.{row.completion_class}", "is_class": True,
+                "n_answers": row.n_items, "share_true": _or_none(row.share),
+                "mean": row.mean_probability}
+        for row in summary.classes
+        if row.n_items
+    ]  # fmt: skip
+    kinds: dict[str, str | None] = {"boolean": None} if summary.questions or not answers else {}
+    for row in answers:
+        kinds.setdefault("choice" if row.kind == "pairwise" else row.kind, row.question)
+    is_file = summary.output != "-"
+    untrusted = Listing(tuple(map(Name, summary.untrusted)))
+    return View(
+        name="verdicts",
+        catalog="verdicts",
+        meta=say("judging.meta", items=Count(summary.n_items, "items"), judge=Name(judge),
+                 rubric=Name(f"{summary.rubric} {summary.rubric_version}"),
+                 how=_say_how(summary), threshold=Name(format_threshold(summary.threshold))),
+        lead=(say("judging.reused", n=summary.n_reused),) if summary.n_reused else (),
+        todo=_examine_with(summary.output, kinds) if is_file and summary.layout == "long" else (),
+        blocks=(
+            *_rate_tables(rates),
+            *(() if calls is None else say_calls(calls)),
+            *say_output(summary.output),
+        ),
+        notes=(
+            *(() if calls is None else map(Verbatim, calls.steps_down)),
+            *map(Verbatim, summary.notes),
+            *((say("judging.untrusted", judge=Name(judge), questions=untrusted),)
+              if summary.untrusted else ()),
+        ),
+    )  # fmt: skip
+
+
+def _or_none(value: float) -> float | None:
+    return value if is_defined(value) else None
+
+
+def _say_how(summary: JudgingSummary) -> Listing | Said:
+    """Say which model was asked and how."""
+    asked = summary.asked
+    if asked is None:
+        return say("judging.here")
+    if "judges" in asked:
+        names = (row["name"] for row in asked["judges"])
+        return Listing(tuple(map(Name, (*names, asked["combine"]))))
+    names = (asked[name] for name in ("name", "mode", "probability", "language"))
+    return Listing(tuple(map(Name, names)))
+
+
+def say_calls(calls: CallSummary | WriterCalls) -> Iterator[Words]:
+    """Say how many calls there were, what they cost, and what failed."""
+    if (kept := getattr(calls, "n_kept", None)) is not None:
+        yield Words((say("calls.kept", items=Count(kept, "items")),))
+    yield Words(
+        (
+            say("calls", calls=Count(calls.n_calls, "calls"), repeats=calls.n_retries,
+                stored=calls.n_reused, tokens_in=calls.prompt_tokens, cached=calls.cached_tokens,
+                tokens_out=calls.completion_tokens, cost=_say_cost(calls.cost)),
+        )
+    )  # fmt: skip
+    if failures := getattr(calls, "failures", {}):
+        examples = getattr(calls, "examples", {})
+        reasons = [say("results.dropped.reason", reason=Name(x), n=n) for x, n in failures.items()]
+        yield Words((say("calls.failed", reasons=Listing(tuple(reasons))),))
+        yield Words([Verbatim(examples.get(kind, kind)) for kind in failures], "list")
+
+
+def _say_cost(cost: float | None) -> Dollars | Said:
+    return say("calls.price.unknown") if cost is None else Dollars(cost)
+
+
+def say_output(output: str | None, key: str = "output") -> tuple[Words, ...]:
+    """Say where rows were written, where that is a file."""
+    if output is None or output == "-":
+        return ()
+    return (Words((say(key, file=argument_of(output)),)),)
+
+
+def list_missing(missing: Mapping[str, int]) -> tuple[Said, ...]:
+    """Say why items have no reward, and what gives them one, where it is an option."""
+    ways = {"no base reward": "base", "no behavior": "behavior", "no verdict": "verdict"}
+    said = [
+        say(f"missing.{ways.get(why, 'other')}", n=n, reason=Verbatim(why, width=120))
+        for why, n in [*missing.items()][:5]
+    ]
+    return (*said, say("missing.more", n=len(missing) - 5)) if len(missing) > 5 else tuple(said)
+
+
+def several_view(judged: SeveralJudged) -> View:
+    """Say in a line each what several judges answered, and how to examine those that did."""
+    files = [row.output for row in judged if not failure_lines(row)] or [x.output for x in judged]
+    if len(files) == len(judged):
+        files = [str(Path(files[0]).parent)]
+    called: list[Any] = [row for row in judged if row.calls is not None]
+    columns: dict[str, Callable[[Any], Any]] = {
+        "items.judge": lambda row: Name(row.judge),
+        "column.items": lambda row: row.n_items,
+        **_columns(int, calls="calls.n_calls"),
+        "verdicts.failed": lambda row: sum(row.calls.failures.values()),
+        **_columns(_say_cost, cost="calls.cost"),
+        "verdicts.kicker": lambda row: Name(row.output, 80),
+    }
+    notes = [
+        say("items.said", who=Name(row.judge), label=Verbatim(note))
+        for row in called
+        for note in (*row.calls.examples.values(), *row.calls.steps_down, *row.notes)
+    ]
+    options = " --judges ".join(argument_of(name).text for name in files)
+    examine = f"voirdire examine --humans labels.csv --judges {options} --kind boolean"
+    return View(
+        name="verdicts",
+        catalog="verdicts",
+        meta=say("judging.several", judges=Listing(tuple(Name(row.judge) for row in judged))),
+        todo=("verdicts.next", say("command", text=Argument(f"{examine} --report report.html"))),
+        blocks=(
+            Table.of(None, called, columns, texts=("verdicts.kicker",), label="verdicts.title"),
+        ),
+        notes=tuple(notes),
+    )
+
+
+def estimates_view(estimates: Sequence[RunEstimate]) -> View:
+    """Say what runs would call and cost."""
+    columns: dict[str, Callable[[Any], Any]] = {
+        "items.judge": lambda row: Name(row.judge),
+        "column.items": lambda row: row.n_items,
+        **_columns(int, calls="n_calls", stored="n_stored"),
+        **_columns(int, tokens_in="prompt_tokens", tokens_out="completion_tokens"),
+        **_columns(_say_cost, cost="cost"),
+    }
+    kept = [
+        say("estimates.kept", judge=Name(row.judge), n=row.n_items - row.n_kept, of=row.n_items)
+        for row in estimates
+        if row.n_kept is not None
+    ]
+    return View(
+        name="estimates",
+        catalog="verdicts",
+        meta=say("estimates.meta"),
+        lead=tuple(kept),
+        blocks=(Table.of("estimates.caption", estimates, columns),) if estimates else (),
+    )
+
+
+# Stored replies -----------------------------------------------------------------------------------
+
+
+def replies_view(listing: ReplyListing) -> View:
+    """Show what came back of each call, and why it failed."""
+    outcomes = ("reply", "unreadable", "unread")
+    cards = [
+        ItemCard(
+            title=row.item[:16] if row.id is None else f"{row.id} ({row.item[:16]})",
+            summary=(
+                say("replies.call", judge=Name(row.judge), call=Name(row.call), n=row.attempt),
+                f"replies.{row.outcome}" if row.outcome in outcomes else Name(row.outcome),
+            ),
+            texts=[ItemText(heading="replies.text", text=row.text or "–")]
+            if row.text is not None
+            else [],
+            rows=[("column.reason", as_written(row.reason), None)] if row.reason else [],
+            tags={"items.judge": shorten(row.judge, width=200), "replies.outcome": row.outcome},
+        )
+        for row in listing.replies
+    ]
+    n_more = listing.n_replies - len(cards)
+    return View(
+        name="replies",
+        catalog="verdicts",
+        meta=Count(listing.n_replies, "replies"),
+        lead=(say("replies.more", n=n_more),) if n_more else (),
+        blocks=(Cards(cards),) if cards else (),
+    )
+
+
+# Rubrics ------------------------------------------------------------------------------------------
+
+
+def rubrics_view(rubrics: Mapping[str, Rubric]) -> View:
+    """List rubrics by their names or files."""
+    columns: dict[str, Callable[[Any], Any]] = {
+        "rubrics.column.name": lambda row: Name(row[0]),
+        "rubrics.column.version": lambda row: Name(
+            row[1].version if row[0] == row[1].name else f"{row[1].name} {row[1].version}"
+        ),
+        "rubrics.column.questions": lambda row: len(row[1].questions),
+        "rubrics.column.behaviors": lambda row: len(row[1].behaviors),
+        "rubrics.column.languages": lambda row: Name(" ".join(row[1].languages)),
+        "rubrics.column.hash": lambda row: Name(row[1].content_hash.partition(":")[2][:12]),
+    }
+    texts = ("rubrics.column.version", "rubrics.column.languages", "rubrics.column.hash")
+    return View(
+        name="rubrics",
+        catalog="verdicts",
+        meta=Count(len(rubrics), "rubrics"),
+        blocks=(Table.of(None, [*rubrics.items()], columns, texts=texts, label="rubrics.title"),),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PairSet", "count_cyclic", "pair_by_labels", "pairs_of"]
 
-_MOST_NAMED = 3
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairSet:
@@ -36,12 +34,15 @@ class PairSet:
         The prompt of each pair, ascending.
     margins : ndarray of float, shape (n_pairs,)
         How much higher the better one's reward is to be; above 0.
+    n_contradictory : int
+        How many comparisons another one contradicts, those that were left out for it included.
     """
 
     better: NDArray[np.int64] = field(repr=False)
     worse: NDArray[np.int64] = field(repr=False)
     prompts: NDArray[np.int64] = field(repr=False)
     margins: NDArray[np.float64] = field(repr=False)
+    n_contradictory: int = 0
 
     @property
     def n_pairs(self) -> int:
@@ -56,6 +57,7 @@ def pairs_of(
     order: LabelOrder,
     margin: float = 1.0,
     margins: Mapping[str, float] | None = None,
+    contradictions: Literal["keep", "drop"] = "keep",
 ) -> PairSet:
     """Give the comparisons of one behavior, each once.
 
@@ -72,6 +74,9 @@ def pairs_of(
     margins : mapping of str to float, optional
         The same for comparisons whose better one has this label. A margin that a declared pair
         has of its own comes before both.
+    contradictions : {"keep", "drop"}, optional
+        Whether two comparisons count that contradict each other: a declared pair another one, as
+        two people of a crowd do, or the labels of its two completions.
 
     Returns
     -------
@@ -81,8 +86,7 @@ def pairs_of(
     Raises
     ------
     InputError
-        If a margin is not above 0, or if two comparisons contradict each other: a declared pair
-        another one, or the labels of its two completions.
+        If a margin is not above 0, or a pair declares two.
 
     Examples
     --------
@@ -103,16 +107,23 @@ def pairs_of(
     codes = _encode_labels(data.labels, order)
     codes[~concerned] = -1
     better, worse = pair_by_labels(data.prompts, codes, order.better_than)
-    own_margins = np.full(better.size, np.nan)
+    own_margins, n_contradictory = np.full(better.size, np.nan), 0
     declared = np.flatnonzero(concerned[data.better] & concerned[data.worse])
     if declared.size:
         better, worse, own_margins = _join_declared(data, declared, better=better, worse=worse)
+        n_items = len(data.items)
+        is_opposed = np.isin(better * n_items + worse, worse * n_items + better)
+        n_contradictory = int(is_opposed.sum())
+        if contradictions == "drop":
+            kept = ~is_opposed
+            better, worse, own_margins = better[kept], worse[kept], own_margins[kept]
     by_label = np.array([limits.get(label, limits[None]) for label in (*order.labels, None)])
     return PairSet(
         better=better,
         worse=worse,
         prompts=data.prompts[better],
         margins=np.where(np.isnan(own_margins), by_label[codes[better]], own_margins),
+        n_contradictory=n_contradictory,
     )
 
 
@@ -213,11 +224,7 @@ def _join_declared(
     """Add declared pairs to those that follow from labels, each pair once."""
     n_items = len(data.items)
     pairs = data.better[declared] * n_items + data.worse[declared]
-    reversed_pairs = data.worse[declared] * n_items + data.better[declared]
     implied = better * n_items + worse
-    wrong = np.isin(reversed_pairs, pairs) | np.isin(reversed_pairs, implied)
-    if wrong.any():
-        _refuse_contradiction(data, declared[wrong])
     keys, where = np.unique(pairs, return_inverse=True)
     margins = _find_own_margins(data, declared, where=where, n_pairs=keys.size)
     rest = implied[~np.isin(implied, keys)]
@@ -245,25 +252,6 @@ def _find_own_margins(
         )
         raise InputError(msg)
     return margins
-
-
-def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoReturn:
-    """Raise an error with pairs that are declared in both directions, or contradict labels."""
-    # Two declared pairs that contradict each other are one contradiction.
-    ends = {frozenset((int(data.better[k]), int(data.worse[k]))): int(k) for k in reversed(pairs)}
-    chosen = sorted(ends.values())
-    shown = []
-    for k in chosen[:_MOST_NAMED]:
-        high, low = data.better[k], data.worse[k]
-        labels = [data.labels[high], data.labels[low]]
-        words = "" if None in labels else f" (labels {labels[0]!r} and {labels[1]!r})"
-        shown.append(f"{_quote_id(data, high)} over {_quote_id(data, low)}{words}")
-    more = f" and {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
-    msg = (
-        f"{data.source}: comparisons must not contradict each other, got both directions for "
-        f"{'; '.join(shown)}{more}. Take one of each out."
-    )
-    raise InputError(msg)
 
 
 def _quote_id(data: ComparisonData, place: np.int64) -> str:

@@ -11,13 +11,14 @@ from voirdire._messages import shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import ItemColumn, ItemReading
-from voirdire.io.files import DataFile, RowError, got
+from voirdire.io.files import RowError, got
 from voirdire.io.items import (
     ItemReader,
     SeenIds,
     name_of,
+    open_items,
 )
-from voirdire.io.rows import open_frame, read_given_rows, stream_rows, table_rows
+from voirdire.io.rows import open_frame, read_given_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.records import Dropped, Item
 from voirdire.rewards.comparisons.data import ComparisonData
@@ -30,8 +31,6 @@ from voirdire.rewards.settings import ComparisonLayout
 
 if TYPE_CHECKING:
     from voirdire._types import Judged
-    from voirdire.io import ItemFormat
-    from voirdire.io.files import Source
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import CompletionList
 
@@ -49,6 +48,8 @@ ComparisonColumn: TypeAlias = Literal[
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "base_reward": ("base_reward", "rm_score"),
+    "chosen_base_reward": ("chosen_base_reward", "score_chosen"),
+    "rejected_base_reward": ("rejected_base_reward", "score_rejected"),
 }
 _SPLITS = ("train", "test")
 _NAME = "comparisons"
@@ -72,7 +73,9 @@ def read_comparisons(
     `ranked`                        a list of completions of one prompt, best first; a list within
                                     it is a tie. Every completion is better than all after it
     `chosen` and `rejected`         a pair, the first better; `margin`, `chosen_base_reward` and
-                                    `rejected_base_reward` where they are there
+                                    `rejected_base_reward` where they are there; two whole
+                                    conversations begin with the same prompt
+    those of a public data set      pairs, or a ranking, as the guide "Write comparisons" lists
     anything else that is an item   a completion, as `voirdire.io.stream_items` reads it, with
                                     `label` and `base_reward` where they are there
     ==============================  ================================================================
@@ -82,9 +85,10 @@ def read_comparisons(
     Parameters
     ----------
     source : str, path, binary file, data frame, or sequence of mappings or of Item
-        A path, ``"-"`` for standard input, or an open binary file; a path may end in ``.gz``. Rows
-        and frames have the same columns; items have their labels and base rewards in their
-        metadata, and their responses are taken as they stand.
+        A path, ``"-"`` for standard input, or an open binary file; a path may end in ``.gz``,
+        ``.bz2`` or ``.xz``, or be a folder of the parts of one table. Rows and frames have the same
+        columns; items have their labels and base rewards in their metadata, and their responses are
+        taken as they stand.
     layout : ComparisonLayout, optional
         How the file is laid out, where it does not show it.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
@@ -96,6 +100,8 @@ def read_comparisons(
           stream.
         - `columns`: our names to the file's: those of `stream_items`, `label`, `base_reward`,
           `split`, `margin`, `ranked`, `chosen_base_reward` and `rejected_base_reward`.
+        - `make_item`: for rows of any other form: it takes a row and returns one that is read, or a
+          list of them.
         - `behavior`: of prompts that name none.
         - `base`: the column of base rewards.
 
@@ -114,7 +120,8 @@ def read_comparisons(
 
     Notes
     -----
-    *Names.* A base reward may also stand under `rm_score`.
+    *Names.* A base reward may also stand under `rm_score`, and those of a pair under `score_chosen`
+    and `score_rejected`.
 
     *Prompts.* Completions belong to one prompt where they name the same `group`, or else where
     the messages before them are the same.
@@ -154,11 +161,34 @@ def read_comparisons(
         columns["base_reward"] = base
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
     ItemReading(behavior=settled.behavior)
+    ours = get_args(ComparisonColumn)
+    reading = ItemReading(
+        columns={key: value for key, value in columns.items() if key not in ours},
+        format=settled.format,
+        make_item=settled.make_item,
+        judged=judged,
+    )
+    is_text, values = False, []
     if isinstance(source, str | Path) or hasattr(source, "read"):
-        rows = _read_file(source, format=settled.format, columns=columns, judged=judged)
+        file = open_items(source, reading)
+        is_text = file.format in ("csv", "tsv", "xlsx")
+        reader = ItemReader.of(file, reading)
+        rows = reader.rows(file)
+    elif hasattr(source, "columns"):
+        table = open_frame(source, _NAME)
+        reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=True)
+        reader.check_header(table.columns)
+        rows = table_rows(table)
     else:
-        rows = _read_values(source, columns=columns, judged=judged)
-    return assemble_comparisons(rows, behavior=settled.behavior)
+        values = _list_values(source)
+        reader = ItemReader(reading, source=_NAME, stem=_NAME)
+        rows = read_given_rows(values, source=_NAME)
+    own_columns = _ComparisonColumns(columns, source=reader.source, is_text=is_text)
+    if values and isinstance(values[0], Item):
+        completions = _read_items(values, own_columns)
+    else:
+        completions = _RowReader(reader, own_columns).read_all(reader.make_rows(rows))
+    return assemble_comparisons(completions, behavior=settled.behavior)
 
 
 def comparisons_of(
@@ -202,7 +232,7 @@ def comparisons_of(
     settled = change_fields(layout or ComparisonLayout(), fields)
     if not isinstance(source, ComparisonData):
         return read_comparisons(source, layout=settled, judged=judged)
-    for name in ("columns", "format", "base", "behavior"):
+    for name in ("columns", "format", "base", "behavior", "make_item"):
         value = getattr(settled, name)
         is_ignored = value is not None and (name != "behavior" or None in source.behaviors)
         if is_ignored:
@@ -212,43 +242,6 @@ def comparisons_of(
             )
             raise InputError(msg)
     return source
-
-
-def _read_file(
-    source: Source,
-    *,
-    format: ItemFormat | None,  # noqa: A002  # the word people use for it
-    columns: Mapping[str, str],
-    judged: Judged,
-) -> CompletionRows:
-    file = DataFile(source, format=format, held="item")
-    is_text = file.format in ("csv", "tsv", "xlsx")
-    own_columns = _ComparisonColumns(columns, source=file.name, is_text=is_text)
-    reader = ItemReader.of(file, ItemReading(columns=own_columns.of_items, judged=judged))
-    rows = stream_rows(
-        file,
-        check_header=reader.check_header,
-        is_row=reader.is_row,
-        id_column=own_columns.of_items.get("id", "id"),
-    )
-    return _RowReader(reader, own_columns).read_all(rows)
-
-
-def _read_values(source: Any, *, columns: Mapping[str, str], judged: Judged) -> CompletionRows:
-    """Read the rows of a data frame, mappings, or items."""
-    own_columns = _ComparisonColumns(columns, source=_NAME)
-    table = open_frame(source, _NAME) if hasattr(source, "columns") else None
-    values = [] if table is not None else _list_values(source)
-    if values and isinstance(values[0], Item):
-        return _read_items(values, own_columns)
-    reading = ItemReading(columns=own_columns.of_items, judged=judged)
-    reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=table is not None)
-    if table is None:
-        rows = read_given_rows(values, source=_NAME)
-    else:
-        reader.check_header(table.columns)
-        rows = table_rows(table)
-    return _RowReader(reader, own_columns).read_all(rows)
 
 
 def _list_values(source: Any) -> list[Any]:
@@ -364,14 +357,14 @@ class _RowReader:
             self._add_pair(sides["chosen"], sides["rejected"], margin=self.columns.read_margin(row))
 
     def _read_ranking(self, ranking: CompletionList, line: int, *, margin: float) -> None:
-        """Read a ranked list: each completion is better than all after it, ties excepted."""
-        above: list[tuple[int, int]] = []
+        """Read several completions: each is better than all of a higher level."""
+        above: list[tuple[float, int]] = []
         for level, row in zip(ranking.levels, ranking.rows, strict=True):
             places = self._add_completions(self._remove_bad_base(row, line), line, ranking.group)
-            for other, better in above:
-                if other < level:
-                    for worse in places:
-                        self._add_pair(better, worse, margin=margin)
+            for other, first in above:
+                for place in places if other != level else ():
+                    better, worse = (first, place) if other < level else (place, first)
+                    self._add_pair(better, worse, margin=margin)
             above += [(level, place) for place in places]
 
     def _remove_bad_base(self, row: dict[str, Any], line: int) -> dict[str, Any]:
@@ -405,7 +398,7 @@ class _RowReader:
             name = self.columns.read_id(row) if isinstance(row, dict) else None
         except RowError:  # the id itself is wrong
             name = None
-        self.rows.dropped.append(error.dropped(source=self.rows.source, line=line, item=name))
+        self.rows.dropped.append(error.dropped(source=self.reader.source, line=line, item=name))
 
 
 class _ComparisonColumns:
@@ -421,7 +414,7 @@ class _ComparisonColumns:
         Whether every cell is text, as in CSV, so that numbers are written as text.
     """
 
-    def __init__(self, columns: Mapping[str, str], *, source: str, is_text: bool = False) -> None:
+    def __init__(self, columns: Mapping[str, str], *, source: str, is_text: bool) -> None:
         ours = get_args(ComparisonColumn)
         self.of_items = {key: value for key, value in columns.items() if key not in ours}
         self._declared = {key: value for key, value in columns.items() if key in ours}
@@ -452,6 +445,8 @@ class _ComparisonColumns:
     ) -> Completion:
         """Join an item with the label, split, behavior and base reward of its row."""
         key, label = self._find(row, "label")
+        if isinstance(label, bool):  # whether a completion is desired
+            label = str(label).lower()
         name = None if label is None else name_of(label, column=key)
         column, split = self._find(row, "split")
         word = split.strip().lower() if isinstance(split, str) else split

@@ -14,6 +14,7 @@ from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.judging.binding import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
+from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
@@ -54,6 +55,8 @@ __all__ = [
     "make_behavior_reward",
 ]
 
+REWARD_FIT_SCHEMA = "voirdire.reward_fit/1"
+
 
 @dataclass(frozen=True, kw_only=True)
 class RewardFit:
@@ -75,6 +78,38 @@ class RewardFit:
     behaviors: tuple[BehaviorFit, ...]
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return every figure of the fit as its JSON has it.
+
+        `schema`, `reward` (whose it is), `behaviors` with the attributes of `BehaviorFit` and the
+        scales of the rule rewards, `against_demands` (what pays against the rubric), `notes`,
+        `dropped` and `settings`.
+        """
+        model = self.model
+        about = ("name", "content_hash", "data_hash")
+        scales = ("mean", "standard_deviation", "mean_ideal")
+        return {
+            "schema": REWARD_FIT_SCHEMA,
+            "reward": {name: getattr(model, name) for name in about}
+            | {
+                "rubric": model.rubric.name,
+                "rubric_version": model.rubric.version,
+                "rubric_hash": model.rubric.content_hash,
+                "judge": model.judge.name,
+                "fingerprint": model.judge.fingerprint,
+            },
+            "behaviors": [
+                {"behavior": row.behavior}
+                | list_fit_figures(row)
+                | {name: getattr(model.behaviors[row.behavior], name) for name in scales}
+                for row in self.behaviors
+            ],
+            "against_demands": as_plain(find_paid_against_demands(model)),
+            "notes": list(self.notes),
+            "dropped": as_plain(self.dropped),
+            "settings": {k: x for k, x in model.settings.items() if k != "prompt_hashes"},
+        }
 
 
 def fit_reward(
@@ -124,8 +159,9 @@ def fit_reward(
         Fields of `ComparisonSettings`, each of which counts before that of `reading`:
 
         - `from_classes`: take the completion class that the verdicts give for the label.
-        - `columns`, `format`, `behavior`, `base`: as for `read_comparisons`; an error where the
-          comparisons are read already.
+        - `columns`, `format`, `behavior`, `base`, `make_item`: as for `read_comparisons`; an error
+          where the comparisons are read already.
+        - `contradictions`: whether comparisons count that contradict each other.
         - `judged`: what of a response is judged.
         - `threshold`: in (0, 1): a proposition is true from this probability on. By default the
           verdicts or the rubric say.
@@ -142,8 +178,7 @@ def fit_reward(
     NoDataError
         If nothing can be compared.
     InputError
-        If an argument breaks its rule; if comparisons contradict each other; if certificates are
-        required and one is missing.
+        If an argument breaks its rule; if certificates are required and one is missing.
 
     Warns
     -----
@@ -238,6 +273,8 @@ def fit_reward(
         refuse_no_comparisons(compared.data, dropped=dropped, notes=notes)
     record = list_fit_settings(settings, compared=compared, fitted=fitted)
     record |= {"use_base": use_base, "from_classes": reading.from_classes}
+    if reading.contradictions == "drop":
+        record["contradictions"] = "drop"
     model = RewardModel(
         name=name,
         rubric=rubric,

@@ -67,6 +67,7 @@ class FitProgress:
 
 
 _UNLABELLED = "unlabelled"
+_TRUE_OR_FALSE, _DESIRED_FIRST = {"true", "false"}, "true, True > false, False"
 
 
 def assign_behaviors(data: ComparisonData, rubric: Rubric) -> ComparisonData:
@@ -117,6 +118,9 @@ def settle_orders(
     order.
     """
     known = [row.id for row in rubric.behaviors]
+    words = {label.lower() for label in data.labels if label is not None}
+    if words and words <= _TRUE_OR_FALSE and not from_classes:  # whether each one is desired
+        asked_orders = {EVERY_OTHER: _DESIRED_FIRST, **asked_orders}
     for behavior in asked_orders:
         if behavior not in (*known, EVERY_OTHER):
             msg = (
@@ -148,11 +152,14 @@ def settle_orders(
 
 
 def list_behavior_pairs(
-    data: ComparisonData, orders: Mapping[str, LabelOrder], settings: FitSettings
+    data: ComparisonData,
+    orders: Mapping[str, LabelOrder],
+    settings: FitSettings,
+    contradictions: Literal["keep", "drop"],
 ) -> dict[str, PairSet]:
     """List the comparisons of each behavior that has some.
 
-    An `InputError` names comparisons that contradict each other, or that are in two splits.
+    An `InputError` names comparisons that are in two splits.
     """
     pairs_by_behavior = {}
     for behavior, order in orders.items():
@@ -162,6 +169,7 @@ def list_behavior_pairs(
             order=order,
             margin=settings.margin,
             margins={x: settings.margins[x] for x in order.labels if x in settings.margins},
+            contradictions=contradictions,
         )
         if pairs.n_pairs:
             _check_splits(data, pairs)
@@ -435,7 +443,11 @@ def judge_comparisons(
     pairs: Mapping[str, PairSet] = {}
     if not from_classes:
         data = drop_unknown_labels(data, orders)
-        pairs = list_behavior_pairs(data, orders, settings)
+        pairs = list_behavior_pairs(data, orders, settings, reading.contradictions)
+        opposed = sum(own.n_contradictory for own in pairs.values())
+        if opposed:
+            done = {"keep": "are kept", "drop": "are left out"}[reading.contradictions]
+            notes = (*notes, f"{opposed:,} comparisons contradict others and {done}")
     places = find_compared_places(data, pairs, from_classes=from_classes)
     if not places.size:
         refuse_no_comparisons(data, notes=tuple(list_fit_notes(data, rubric, {})))
@@ -457,7 +469,7 @@ def judge_comparisons(
     if from_classes:
         data = labelled_by_class(data, verdicts, rubric=rubric)
         data = replace(data, dropped=(*data.dropped, *_list_unclassified(data, verdicts, places)))
-        pairs = list_behavior_pairs(data, orders, settings)
+        pairs = list_behavior_pairs(data, orders, settings, reading.contradictions)
     return JudgedComparisons(
         data=data,
         orders=orders,

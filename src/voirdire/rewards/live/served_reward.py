@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import check_positive
-from voirdire.documents import document_of_value
+from voirdire.documents import Document
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
 from voirdire.judging.engine import LATE
 from voirdire.judging.settings import LiveSettings
@@ -178,9 +178,7 @@ def read_served_reward(address: str) -> RewardModel:
             "which describes no reward."
         )
         raise InputError(msg)
-    model = read_reward_document(
-        document_of_value(document, source=server.address, what="a reward")
-    )
+    model = read_reward_document(Document(document, source=server.address, what="a reward"))
     check_certified(model, required=False, stacklevel=3)
     return model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
@@ -16,14 +17,13 @@ from pydantic import BeforeValidator, Field
 from voirdire._messages import shorten
 from voirdire._types import Language  # pydantic reads the annotation
 from voirdire.documents import (
+    Document,
     Filled,
     Form,
     Name,
     Number,
     did_you_mean,
     document_from_text,
-    document_of_value,
-    file_exists,
     hash_content,
     read_document,
     rule_error,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from voirdire.documents import Document
     from voirdire.documents import Path as Keys
     from voirdire.rubrics import Behavior, Rubric
 
@@ -529,11 +528,11 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
     if recipes is None:
         return _choose_for(rubric)
     if isinstance(recipes, Recipes):
-        nowhere = document_of_value({}, source=recipes.source, what=_WHAT)
+        nowhere = Document({}, source=recipes.source, what=_WHAT)
         return _read_for(nowhere, rubric, recipes)
     if recipes in known:
         return _read_for(_read_built_in(str(recipes)), rubric)
-    if not file_exists(recipes):
+    if not os.path.exists(recipes):  # noqa: PTH110  # a name may be too long for `Path`
         msg = (
             f"`recipes` must be a file that exists or one of {', '.join(known)}, got "
             f"{shorten(str(recipes))!r}. Check the path."

@@ -166,14 +166,14 @@ class Writer:
         """Write a draft for each, or raise what ends the run."""
         calls = [_make_call(each, self._plan) for each in assignments]
         stored: Any = {}
-        now = asyncio.get_running_loop().time()
+        seen = self._caller.n_by_others
         if self._caller.store is not None:
             keys = list({call.item for call in calls})
             stored = await self._caller.store.aget(self._caller.judge_id, keys)
         self._tasks = []
         for call in calls:
             blobs = stored.get(call.item, {}).get(call.name, ())
-            answer = self._caller.answer(call, blobs, _do_nothing, looked_at=now)
+            answer = self._caller.answer(call, blobs, _do_nothing, seen=seen)
             self._tasks.append(asyncio.create_task(answer))
         done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in done:

@@ -87,6 +87,8 @@ class ItemAgreement:
             return self._undefined("fleiss_kappa", "all labels are equal")
         by_label = self._mean_to_all(self._share)
         expected = float(self._share @ by_label)
+        if expected <= 0:  # beside one number that is far too large
+            return self._undefined("fleiss_kappa", "the labels differ by too little to compare")
         return self._beyond_chance("fleiss_kappa", expected, by_label, 2 / expected)
 
     def gwet_ac(self) -> AgreementResult:

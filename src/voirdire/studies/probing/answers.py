@@ -61,6 +61,9 @@ class Codes:
     def of(self, question: str, label: Any) -> int:
         """Return the code of a label; -1 for none."""
         codes = self._known[question]
+        label = (
+            tuple(sorted(label)) if isinstance(label, tuple) else label
+        )  # in any order of labels
         return -1 if label is None else codes.setdefault(label, len(codes))
 
     def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:

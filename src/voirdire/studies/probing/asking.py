@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from voirdire._messages import shorten
-from voirdire.documents import did_you_mean
+from voirdire._messages import closest, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
@@ -46,7 +45,7 @@ __all__ = [
     "replan",
 ]
 
-OTHER_FAMILIES = ("position", "prompt")
+OTHER_FAMILIES = ("position", "order", "prompt")
 """Families of probes that do not change single items."""
 
 
@@ -171,37 +170,57 @@ _REWORDED = {
 }
 
 
-def make_prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
-    """Return plans with other prompts for the same questions, with names and descriptions."""
-    judge = get_public_judge(plan.judge)
+def make_order_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
+    """Return plans with the questions, and with the options of choices, in three other orders."""
+    judge, rubric = get_public_judge(plan.judge), plan.rubric
     if not isinstance(judge, LlmJudge):
         return
-    rubric = plan.rubric
-    if judge.mode == "joint" and len(rubric.questions) > 1:
-        orders = [list(range(len(rubric.questions)))]
-        draws = np.random.default_rng(0)
-        while len(orders) < min(4, math.factorial(len(rubric.questions))):
-            drawn = draws.permutation(len(rubric.questions)).tolist()
-            if drawn not in orders:
-                orders.append(drawn)
-        for number, order in enumerate(orders[1:], start=1):
-            shuffled = replace(rubric, questions=tuple(rubric.questions[k] for k in order))
-            what = "the questions are asked in another order"
-            yield f"order_{number}", what, replan(plan, rubric=shuffled)
+    n_questions = len(rubric.questions) if judge.mode == "joint" else 1
+    for number, (order,) in enumerate(_draw_orders([n_questions]), start=1):
+        shuffled = replace(rubric, questions=tuple(rubric.questions[k] for k in order))
+        what = "the questions are asked in another order"
+        yield f"order/questions_{number}", what, replan(plan, rubric=shuffled)
+    n_options = [len(row.labels) for row in rubric.questions]
+    for number, orders in enumerate(_draw_orders(n_options), start=1):
+        questions = []
+        for row, order in zip(rubric.questions, orders, strict=True):
+            labels = list(row.labels.items())
+            questions.append(replace(row, labels=dict(labels[k] for k in order)))
+        shuffled = replace(rubric, questions=tuple(questions))
+        what = "the options of choices stand in another order"
+        yield f"order/options_{number}", what, replan(plan, rubric=shuffled)
+
+
+def _draw_orders(sizes: Sequence[int]) -> list[list[list[int]]]:
+    """Draw three other orders of lists of these sizes, or as many as there are."""
+    orders = [[list(range(size)) for size in sizes]]
+    draws = np.random.default_rng(0)
+    while len(orders) < min(4, math.prod(map(math.factorial, sizes))):
+        drawn = [draws.permutation(size).tolist() for size in sizes]
+        if drawn not in orders:
+            orders.append(drawn)
+    return orders[1:]
+
+
+def make_prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
+    """Return plans with other prompts for the same questions, with names and descriptions."""
+    judge, rubric = get_public_judge(plan.judge), plan.rubric
+    if not isinstance(judge, LlmJudge):
+        return
     other: Mode = "single" if judge.mode == "joint" else "joint"
     if len(rubric.questions) > 1:
         what = "each question has a call of its own"
         what = what if other == "single" else "all questions are asked in one call"
-        yield other, what, replan(plan, judge=replace(judge, mode=other))
+        yield f"prompt/{other}", what, replan(plan, judge=replace(judge, mode=other))
     if any(row.yes_examples or row.no_examples for row in rubric.questions):
         n_shown = judge.shown_examples
         number, word = (1, "with_example") if n_shown == 0 else (0, "without_examples")
         what = "an example of yes and of no is shown" if number else "no examples are shown"
-        yield word, what, replan(plan, judge=replace(judge, n_examples=number))
+        yield f"prompt/{word}", what, replan(plan, judge=replace(judge, n_examples=number))
     language: Language = "zh" if judge.language == "en" else "en"
     if all(language in row.text for row in rubric.questions):
         what = f"the prompt is in {'Chinese' if language == 'zh' else 'English'}"
-        yield language, what, replan(plan, judge=replace(judge, language=language))
+        yield f"prompt/{language}", what, replan(plan, judge=replace(judge, language=language))
     reworded = replace(
         rubric,
         questions=tuple(
@@ -212,7 +231,7 @@ def make_prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan
             for row in rubric.questions
         ),
     )
-    yield "reworded", "the questions are reworded", replan(plan, rubric=reworded)
+    yield "prompt/reworded", "the questions are reworded", replan(plan, rubric=reworded)
 
 
 def sample_items(items: Sequence[Item], most: int | None, seed: int) -> tuple[Item, ...]:
@@ -240,7 +259,7 @@ class Layout:
     neutral : Pairing
         Items with two different neutral lines, to measure the floor of flips.
     prompts : tuple of (str, str, JudgingPlan)
-        Other prompts: name, description, plan.
+        Other orders and prompts: probe, description, plan.
     single_order : JudgingPlan or None
         The judge that is shown pairs in one order, where that is probed.
     """
@@ -296,8 +315,7 @@ class Layout:
             both = (*self.items, *self.swapped_pairs)
             requests.append(Request(name="position", plan=self.single_order, items=both))
         requests += [
-            Request(name=f"prompt/{name}", plan=plan, items=self.items)
-            for name, _, plan in self.prompts
+            Request(name=name, plan=plan, items=self.items) for name, _, plan in self.prompts
         ]
         return tuple(requests)
 
@@ -321,7 +339,10 @@ def lay_out(items: Any, plan: JudgingPlan, settings: ProbeSettings) -> Layout:
         dropped=dropped,
         probes=tuple((probe, pairing) for probe, pairing in paired if pairing.places),
         neutral=pair_up(neutral_probe(), items),
-        prompts=tuple(make_prompt_plans(plan)) if "prompt" in families else (),
+        prompts=(
+            *(make_order_plans(plan) if "order" in families else ()),
+            *(make_prompt_plans(plan) if "prompt" in families else ()),
+        ),
         single_order=make_single_order_plan(plan) if is_pair and "position" in families else None,
         notes=tuple(
             f"{probe.id}: no item can be changed that way"
@@ -359,11 +380,10 @@ def _choose_probes(settings: ProbeSettings) -> tuple[list[Probe], frozenset[str]
             families = list_names(
                 sorted({*OTHER_FAMILIES, *(row.family for row in all_probes)}), most=30
             )
-            msg = (
-                f"`only` and `without` must name families or probes, got {shorten(word)!r}."
-                f"{did_you_mean(word, sorted(words))} Families are {families}."
-            )
-            raise InputError(msg)
+            near = closest(word, sorted(words))
+            meant = "" if near is None else f" Perhaps {near!r} is meant."
+            msg = f"probes must be chosen by a family or a name, got {shorten(word)!r}.{meant}"
+            raise InputError(f"{msg} Families are {families}.")
 
     def is_wanted(*names: str) -> bool:
         is_named = not settings.only or not {*settings.only}.isdisjoint(names)

@@ -158,24 +158,32 @@ _ANOTHER = "Try a jury of different models (jury.yaml), or another model."
 _IN_PROCESS = (
     "Train the judge on such texts too (voirdire distill), or take a language model as judge."
 )
-_WITH_EXAMPLES = "Ask each question in a call of its own, with examples (--mode single)."
+_SINGLE = "Ask each question in a call of its own"
+_GUARDED = f"Do not train on this judge without a person who reads samples. {_ANOTHER}"
 _ADVICE = {
-    "position": "Show every pair in both orders, as usual: a verdict that depends on the order "
-    "becomes a tie.",
-    "prompt": "Ask each question in a call of its own (--mode single), and certify the judge with "
-    "the prompt that you use.",
-    "verbosity": f"{_WITH_EXAMPLES} In a reward, watch the length of completions in training.",
-    "style": _WITH_EXAMPLES,
-    "authority": f"{_WITH_EXAMPLES} {_ANOTHER}",
-    "bandwagon": f"{_WITH_EXAMPLES} {_ANOTHER}",
-    "steering": "Judge the final answer alone (--judged final_answer), and do not train on this "
-    f"judge without a person who reads samples. {_ANOTHER}",
+    "position": _ANOTHER,
+    "order": f"{_SINGLE} (--mode single), and certify the judge with the order of options that you "
+    "use.",
+    "prompt": f"{_SINGLE} (--mode single), and certify the judge with the prompt that you use.",
+    "verbosity": f"{_SINGLE}, with examples (--mode single). In a reward, watch the length of "
+    "completions in training.",
+    "style": f"{_SINGLE}, with examples (--mode single).",
+    "authority": f"{_SINGLE}, with examples (--mode single). {_ANOTHER}",
+    "bandwagon": f"{_SINGLE}, with examples (--mode single). {_ANOTHER}",
+    "steering": f"Judge the final answer alone (--judged final_answer). {_GUARDED}",
 }
 
 
 def advice_on(finding: ProbeFinding, plan: JudgingPlan) -> str:
-    """Return advice against a bias that was found."""
-    return _ADVICE[finding.family] if isinstance(plan.judge, EngineJudge) else _IN_PROCESS
+    """Return advice against a bias that was found, without what is done already."""
+    if not isinstance(plan.judge, EngineJudge):
+        return _IN_PROCESS
+    advice = _ADVICE[finding.family]
+    if advice.startswith(_SINGLE) and plan.judge.asked.get("mode") == "single":
+        return _ANOTHER
+    if finding.family == "steering" and plan.judged == "final_answer":
+        return _GUARDED
+    return advice
 
 
 # The noise floor ------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from voirdire._types import RubricKind
-    from voirdire.judging import CallSummary
-    from voirdire.records import Dropped
-    from voirdire.stats import Estimate, PairedChange
+# what reads the JSON looks at the types
+from voirdire._types import RubricKind  # noqa: TC001
+from voirdire.judging import CallSummary  # noqa: TC001
+from voirdire.records import Dropped  # noqa: TC001
+from voirdire.stats import Estimate, PairedChange  # noqa: TC001
 
 __all__ = [
     "ProbeFinding",
@@ -195,6 +194,8 @@ class ProbeReport:
         At which biases are found.
     least_effect : float
         The smallest shift, or share of flips beyond the noise, that counts as a bias.
+    most_flips : float
+        The largest share of labels that may flip where nothing of substance changes.
     seed : int
         Of the sample of items and of the tests.
     probes : tuple of ProbeFinding
@@ -224,6 +225,7 @@ class ProbeReport:
     confidence_level: float
     false_discovery_rate: float
     least_effect: float
+    most_flips: float
     seed: int
     probes: tuple[ProbeFinding, ...]
     stability: Stability | None = None
@@ -239,6 +241,19 @@ class ProbeReport:
         """The biases that were found, the largest first."""
         rows = [row for row in self.probes if row.is_found]
         return tuple(sorted(rows, key=lambda row: -abs(row.shift)))
+
+    @property
+    def unstable(self) -> tuple[str, ...]:
+        """Where more labels flip than may, by the lower end of the interval.
+
+        ``"stability"`` when the same is asked again, ``"neutral"`` under a line about nothing.
+        """
+        floors = {"stability": self.stability, "neutral": self.neutral}
+        return tuple(
+            name
+            for name, floor in floors.items()
+            if floor is not None and floor.flip_rate.low > self.most_flips
+        )
 
     @property
     def is_biased(self) -> bool:

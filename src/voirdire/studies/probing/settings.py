@@ -40,6 +40,9 @@ class ProbeSettings(ReplySettings, ItemLayout):
     least_effect : float
         The smallest shift of a probability, or share of flips beyond those with a neutral line,
         that counts as a bias, in [0, 1).
+    most_flips : float
+        The largest share of labels that may flip when the same is asked again, or under a line
+        about nothing, in [0, 1): a judge is unstable where the interval lies above it.
     n_swaps : int
         Random swaps for each p-value, at least 99.
     seed : int
@@ -69,6 +72,7 @@ class ProbeSettings(ReplySettings, ItemLayout):
     confidence_level: float = 0.95
     false_discovery_rate: float = 0.05
     least_effect: float = 0.02
+    most_flips: float = 0.1
     n_swaps: int = 9_999
     seed: int = 0
     threshold: Threshold | None = None
@@ -85,9 +89,10 @@ class ProbeSettings(ReplySettings, ItemLayout):
         check_count("seed", self.seed, minimum=0)
         check_fraction("confidence_level", self.confidence_level)
         check_fraction("false_discovery_rate", self.false_discovery_rate)
-        if not 0 <= self.least_effect < 1:
-            msg = f"`least_effect` must be in [0, 1), got {self.least_effect!r}."
-            raise InputError(msg)
+        for name in ("least_effect", "most_flips"):
+            if not 0 <= getattr(self, name) < 1:
+                msg = f"`{name}` must be in [0, 1), got {getattr(self, name)!r}."
+                raise InputError(msg)
         if (self.author is None) != (self.own is None):
             msg = (
                 f"`author` and `own` must be given together, got {self.author!r} and "

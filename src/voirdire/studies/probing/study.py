@@ -131,6 +131,7 @@ def probe_judge(
         confidence_level=settings.confidence_level,
         false_discovery_rate=settings.false_discovery_rate,
         least_effect=settings.least_effect,
+        most_flips=settings.most_flips,
         seed=settings.seed,
         probes=findings,
         stability=measure_stability(runs, units=layout.units, settings=settings),
@@ -243,5 +244,5 @@ def _list_comparisons(
             summary="a response is shown first instead of second",
         )
     for name, summary, _ in layout.prompts:
-        answers = codes.answers(verdicts[f"prompt/{name}"], layout.ids)
-        yield compare(usual, answers, probe=f"prompt/{name}", family="prompt", summary=summary)
+        answers, family = codes.answers(verdicts[name], layout.ids), name.partition("/")[0]
+        yield compare(usual, answers, probe=name, family=family, summary=summary)

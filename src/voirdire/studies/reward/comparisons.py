@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
@@ -79,7 +79,14 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         read, reward.rubric, {**fit_orders, **asked_orders}, behaviors=reward.behaviors
     )
     data = drop_unknown_labels(read, orders)
-    comparisons = _rate_completions(data, judged, reward, orders, is_labelled_by_people=is_labelled)
+    comparisons = _rate_completions(
+        data,
+        judged,
+        reward,
+        orders,
+        contradictions=request.settings.contradictions,
+        is_labelled_by_people=is_labelled,
+    )
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
     n_prompts, n_seen, is_known = find_seen_prompts(
         reward, _find_first_of_prompts(data, comparisons), data_hash=data.data_hash
@@ -148,6 +155,7 @@ def _rate_completions(
     reward: RewardModel,
     orders: Mapping[str, LabelOrder],
     *,
+    contradictions: Literal["keep", "drop"],
     is_labelled_by_people: bool,
 ) -> RatedComparisons:
     """Rate completions, and keep the comparisons of which both sides have a reward."""
@@ -155,7 +163,12 @@ def _rate_completions(
     is_rated = rated.is_rated
     behaviors = []
     for behavior, features in rated.features.items():
-        pairs = pairs_of(data, behavior=behavior, order=orders[behavior])
+        pairs = pairs_of(
+            data,
+            behavior=behavior,
+            order=orders[behavior],
+            contradictions=contradictions,
+        )
         kept = is_rated[pairs.better] & is_rated[pairs.worse]
         better, worse = pairs.better[kept], pairs.worse[kept]
         behaviors.append(

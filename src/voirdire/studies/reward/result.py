@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from voirdire._types import Share  # noqa: TC001  # as above
 from voirdire.records.items import Dropped  # noqa: TC001  # as above
@@ -25,7 +25,7 @@ __all__ = [
     "Signal",
 ]
 
-REWARD_EXAMINATION_SCHEMA = "voirdire.reward_examination/1"
+REWARD_EXAMINATION_SCHEMA: Final = "voirdire.reward_examination/1"
 
 _NAN = math.nan
 
@@ -278,7 +278,9 @@ class RewardExamination:
         Confidence level, resamples, seed, files.
     """
 
-    schema: str = field(default=REWARD_EXAMINATION_SCHEMA, repr=False)
+    schema: Literal["voirdire.reward_examination/1"] = field(
+        default=REWARD_EXAMINATION_SCHEMA, repr=False
+    )
     reward: Mapping[str, Any] = field(repr=False)
     n_items: int
     n_prompts: int

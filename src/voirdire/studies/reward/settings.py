@@ -54,6 +54,7 @@ class RewardExaminationSettings(ComparisonLayout):
 
     def __post_init__(self) -> None:
         """Check every value."""
+        super().__post_init__()
         check_count("n_degenerate", self.n_degenerate, minimum=0)
         check_count("n_resamples", self.n_resamples, minimum=0)
         check_fraction("confidence_level", self.confidence_level)

@@ -1,0 +1,129 @@
+"""Lay a result out once, for its page, a terminal and pictures."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from voirdire._messages import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from voirdire._types import Language
+    from voirdire.reporting.pages.view import View
+
+__all__ = ["html_page", "rows"]
+
+
+_VIEWS = {
+    "AltTestResult": "examination.examination_view",
+    "Certificate": "results.certificate_view",
+    "Examination": "examination.examination_view",
+    "GoldExamination": "results_sections.gold_view",
+    "JudgingSummary": "verdicts.judging_view",
+    "PowerResult": "results.power_view",
+    "ProbeReport": "results_sections.probes_view",
+    "RateReport": "results_sections.rates_view",
+    "Replay": "training.replay_view",
+    "ReplyListing": "verdicts.replies_view",
+    "RewardExamination": "reward.reward_view",
+    "RewardFit": "reward.fit_view",
+    "ScoringSummary": "reward.score_view",
+    "SeveralJudged": "verdicts.several_view",
+    "SynthesisSummary": "reward.synthesis_view",
+    "TrainingRun": "training.training_view",
+}
+"""What lays out a result, by the name of its type: only what is used is loaded."""
+
+
+def rows(result: Any, **options: Any) -> View:
+    """Lay out what a result says: sentences, tables and charts in order.
+
+    Parameters
+    ----------
+    result : Examination, AltTestResult, GoldExamination, RateReport, ProbeReport, PowerResult, \
+            Certificate, JudgingSummary, SeveralJudged, ReplyListing, RewardFit, \
+            RewardExamination, ScoringSummary, SynthesisSummary, TrainingRun or Replay
+        What was found.
+    **options
+        What belongs to a kind of result: `changes` of a certificate; of an examination `items`,
+        what is known of those in dispute, and `reward`, the examination of one that rests on its
+        judges; of a training run `source`, what commands call its folder, and `texts`, whether
+        its completions with the highest and the lowest rewards are shown.
+
+    Returns
+    -------
+    View
+        What a page shows, and a terminal.
+
+    Raises
+    ------
+    InputError
+        If the result is of another type.
+    """
+    place = _VIEWS.get(type(result).__name__)
+    if place is None:
+        msg = f"`result` must be one of {', '.join(_VIEWS)}, got {shorten(repr(result))}."
+        raise InputError(msg)
+    module, _, name = place.partition(".")
+    view: Callable[..., View] = getattr(import_module(f"voirdire.reporting.pages.{module}"), name)
+    for name in options.keys() - inspect.signature(view).parameters.keys():
+        msg = f"`{name}` must be left out for a {type(result).__name__}."
+        raise InputError(msg)
+    return view(result, **options)
+
+
+def html_page(
+    result: Any,
+    *,
+    language: Language = "en",
+    title: str | None = None,
+    created: str | None = None,
+    **options: Any,
+) -> str:
+    """Write a result as one HTML page that can be read without a statistician.
+
+    Parameters
+    ----------
+    result : GoldExamination, RateReport, ProbeReport, PowerResult, Certificate
+        What was found: whatever `rows` takes.
+    language : {"en", "zh"}, optional
+        English or Simplified Chinese.
+    title : str, optional
+        Heading of the page.
+    created : str, optional
+        Date to show; none by default, so that the same result gives the same bytes.
+    **options
+        What belongs to a kind of result, as of `rows`.
+
+    Returns
+    -------
+    str
+        A document of its own: no font, picture or style from elsewhere, and a script only where
+        there are items to filter.
+
+    Raises
+    ------
+    InputError
+        If the result is of another type, or an argument breaks a rule.
+
+    Notes
+    -----
+    Names and texts are shortened, escaped and isolated; nothing in the result can act on the page.
+    Figures are rounded on the page only.
+
+    Examples
+    --------
+    >>> from voirdire.reporting import html_page
+    >>> from voirdire.stats import power
+    >>> found = power(human_noise=0.1, judge_noise=0.1, n_items=50, n_simulations=50)
+    >>> html_page(found)[:15]
+    '<!doctype html>'
+    """
+    from voirdire.reporting.pages.frame import render_page
+
+    view = rows(result, **options)
+    return render_page(view, language=language, title=title, created=created)

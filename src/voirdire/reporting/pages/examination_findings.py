@@ -1,0 +1,397 @@
+"""What an examination found, in sentences: verdicts, what to do, cautions, items in dispute."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from voirdire._messages import shorten
+from voirdire._validation import is_number
+from voirdire.errors import InputError
+from voirdire.reporting.pages.items import (
+    ItemCard,
+    as_written,
+    item_rows,
+    item_texts,
+    slice_columns,
+    text_start,
+)
+from voirdire.reporting.pages.speech import (
+    Clauses,
+    Count,
+    Decimal,
+    Label,
+    Listing,
+    Margin,
+    Name,
+    P,
+    Percent,
+    Said,
+    Verbatim,
+    has_sentence,
+    names_in_sentence,
+    say,
+)
+from voirdire.stats import Caution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from voirdire._types import Finding
+    from voirdire.records import Dropped
+    from voirdire.stats import AltTestResult
+    from voirdire.studies import Examination, SliceReliability
+    from voirdire.studies.disputed_items import DisputedItem
+    from voirdire.studies.findings import QuestionFindings
+
+__all__ = [
+    "Question",
+    "add_texts",
+    "deciding_row",
+    "disputed_cards",
+    "list_cautions",
+    "other_raters",
+    "say_next",
+    "say_verdict",
+]
+
+_CLOSE = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question of an examination.
+
+    Attributes
+    ----------
+    name, place : str
+        Which, and how ids of its part of the page begin.
+    families : dict of str to dict of str to list of AltTestResult
+        By alignment, then by judge with the highest ρ first, the rows by ε.
+    findings : QuestionFindings
+        What does not depend on ε.
+    reliability : tuple of SliceReliability
+        How far probabilities can be taken at their word in slices.
+    dropped : tuple of Dropped
+        What was set aside of it.
+    """
+
+    name: str
+    place: str
+    families: dict[str, dict[str, list[AltTestResult]]]
+    findings: QuestionFindings
+    reliability: tuple[SliceReliability, ...]
+    dropped: tuple[Dropped, ...]
+
+    @property
+    def judges(self) -> dict[str, list[AltTestResult]]:
+        """The rows of each judge under the first alignment, by which the verdicts are."""
+        return next(iter(self.families.values()))
+
+    @property
+    def rows(self) -> list[AltTestResult]:
+        """The row of each judge at the ε that decides."""
+        return [deciding_row(rows) for rows in self.judges.values()]
+
+    @property
+    def fullest(self) -> AltTestResult:
+        """The row on most items: its controls and its annotators' agreement stand for all."""
+        return max(self.rows, key=lambda row: row.n_items)
+
+    @property
+    def epsilons(self) -> list[float]:
+        """The margins of the first alignment."""
+        return sorted({row.epsilon for rows in self.judges.values() for row in rows})
+
+    @property
+    def annotators(self) -> list[str]:
+        """The names of its annotators, tested or not."""
+        names = (
+            [x.annotator for x in row.annotators] + [*row.untested]
+            for rows in self.judges.values()
+            for row in rows[:1]
+        )
+        return list(dict.fromkeys(name for each in names for name in each))
+
+    @property
+    def n_items(self) -> int:
+        """Items of the question, whether a judge answered them or not."""
+        return max(self.findings.n_items, self.fullest.n_items)
+
+
+def deciding_row(rows: Sequence[AltTestResult]) -> AltTestResult:
+    """Return the row of the smallest ε at which a judge passes, else of the widest."""
+    return next((row for row in rows if row.outcome == "passed"), rows[-1])
+
+
+def other_raters(row: AltTestResult) -> Said:
+    """Name what labels are compared with."""
+    if row.settings.get("gold"):
+        return say("others.gold")
+    expert = row.settings.get("expert")
+    if expert is None:
+        return say("others.annotators")
+    return say("others.expert", name=Name(expert if isinstance(expert, str) else repr(expert)))
+
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+
+def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ...]:
+    """Say whether a judge passed at the ε that decides, and at the others.
+
+    Parameters
+    ----------
+    rows : sequence of AltTestResult
+        Of one judge, by ε.
+    n_items : int
+        Items of the question, whether the judge answered them or not.
+    """
+    row = deciding_row(rows)
+    verdict = row.finding
+    sentences: list[Any] = []
+    if verdict == "no_evidence":
+        reason = _say_reason(row, n_items)
+        sentences.append(say(f"verdict.{verdict}", judge=Name(row.judge), reason=reason))
+    else:
+        sentences.append(
+            say(
+                f"verdict.{verdict}",
+                judge=Name(row.judge),
+                epsilon=Margin(row.epsilon),
+                annotators=Count(len(row.annotators), "annotators"),
+                shown=row.n_shown,
+                within=row.n_within,
+                omega=Decimal(row.winning_rate),
+            )
+        )
+        if row.because.code == "shown":
+            sentences.append(_say_coded("verdict", row.because))
+        if _do_failures_decide(row):
+            lost, answered = row.worst_case.n_failures, row.worst_case.winning_rate_answered
+            failed = {"n": Count(lost, "failed_calls"), "omega": Decimal(answered)}
+            sentences.append(say("verdict.failures", **failed))
+        if row.uncertainty is not None and _is_close(rows):
+            sentences.append(say("verdict.resamples", share=Percent(row.uncertainty.stability)))
+    by_verdict: dict[Finding, list[float]] = {}
+    for each in rows:
+        by_verdict.setdefault(each.finding, []).append(each.epsilon)
+    if len(by_verdict) > 1:
+        margins = [
+            say("verdict.at", outcome=say(f"outcome.{name}"),
+                epsilons=Listing(tuple(map(Margin, epsilons)), most=12))
+            for name, epsilons in by_verdict.items()
+        ]  # fmt: skip
+        sentences.append(say("verdict.margins", margins=Clauses(tuple(margins))))
+    return tuple(sentences)
+
+
+def _do_failures_decide(row: AltTestResult) -> bool:
+    return row.winning_rate < 0.5 <= row.worst_case.winning_rate_answered
+
+
+def _is_close(rows: Sequence[AltTestResult]) -> bool:
+    """Whether the outcome would be another in more than a few resamples, at one ε alone.
+
+    Of several, some are always close to the smallest at which the judge passes.
+    """
+    ends = rows[0].uncertainty
+    return len(rows) == 1 and ends is not None and _CLOSE <= ends.stability <= 1 - _CLOSE
+
+
+def _left_items_out(row: AltTestResult, n_items: int) -> bool:
+    return row.because.code == "untestable" and row.n_items < n_items
+
+
+def _say_reason(row: AltTestResult, n_items: int) -> Any:
+    """Say why there is no evidence."""
+    if _left_items_out(row, n_items):
+        return say("reason.answered", n=row.n_items, items=Count(n_items, "items"))
+    reason = _say_coded("reason", row.because)
+    needed = row.because.figures.get("n_needed")
+    return Clauses((reason, say("reason.needed", n=needed))) if is_number(needed) else reason
+
+
+def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> Said:
+    """Say the one thing to do about a judge; the arguments are those of `say_verdict`."""
+    row = deciding_row(rows)
+    verdict = row.finding
+    if verdict == "no_evidence":
+        code = row.because.code
+        if _left_items_out(row, n_items):
+            code = "failures" if row.worst_case.n_failures else "not_judged"
+        return say(f"todo.{code}" if has_sentence(f"todo.{code}", "examination") else "next.items")
+    if _do_failures_decide(row):
+        return say("todo.failures")
+    if verdict == "worse":
+        return say("next.improve")
+    if verdict == "not_shown" or _is_close(rows):
+        return say("next.items")
+    return say("next.confirm" if n_judges > 1 else "next.certify")
+
+
+# Cautions -----------------------------------------------------------------------------------------
+
+_ORDER = (
+    *("careless_annotators", "turned_round", "majority_copy", "other_scale"),
+    *("constant_passes", "random_passes", "strange_labels", "strange_annotators"),
+    *("chance_annotators", "some_margins", "correction", "few_annotators", "untested_annotators"),
+    *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
+    *("not_judged", "undeclared_labels", "similarity", "few_clusters", "few_items"),
+)
+"""Codes of cautions, what changes a verdict first."""
+_SAID_ELSEWHERE = {"failures", "many_ties", "unstable", "vocabulary"}
+_WITHIN = {"weak_agreement": "weak_annotators", "skewed_labels": "one_sided"}
+"""Cautions that say less than another."""
+_MOST_NAMED = 5
+_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("alpha", "low", "winning_rate", "advantage_probability"), Decimal),
+    **dict.fromkeys(("min_items", "n_items"), partial(Count, noun="items")),
+    "constant_advantage": Decimal,
+    "epsilon": Margin,
+    "n_clusters": partial(Count, noun="clusters"),
+    "n_labels": partial(Count, noun="labels"),
+    "p_value": P,
+    "share": Percent,
+}
+_WORDS = dict.fromkeys(("human_labels", "labels", "reason", "range", "its_range"), Verbatim)
+
+
+def _say_coded(prefix: str, note: Caution) -> Said | Verbatim:
+    """Say a note of the record with its figures; in its own sentence where one is missing."""
+    key, figures = f"{prefix}.{note.code}", dict[str, Any]()
+    if not has_sentence(key, "examination"):
+        return Verbatim(note.sentence)
+    for name in names_in_sentence(key, "examination"):
+        value = note.figures.get(name)
+        if name == "annotators" and isinstance(value, list | tuple):
+            names = tuple(Name(str(each), 40) for each in value[:_MOST_NAMED])
+            n_all = note.figures.get("n")
+            n_hidden = n_all - len(names) if isinstance(n_all, int) else 0
+            figures[name] = Listing(names, n_hidden=max(n_hidden, 0))
+        elif is_number(value) and name not in ("label", "human_label", "constant"):
+            figures[name] = _NUMBERS.get(name, Count)(value)
+        elif value is not None and name not in _NUMBERS:
+            figures[name] = _WORDS.get(name, Label)(str(value))
+        else:
+            return Verbatim(note.sentence)
+    return say(key, **figures)
+
+
+def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
+    """List what weakens the verdicts of a question, each once, with what to do about it."""
+    concerned: dict[str, dict[str, Caution]] = {}
+    for judge, rows in question.judges.items():
+        row = deciding_row(rows)
+        own = (note for note in row.cautions if note.code not in _SAID_ELSEWHERE)
+        for note in (*own, *_find_cautions(row, rows)):
+            concerned.setdefault(note.code, {})[judge] = note
+    for less, more in _WITHIN.items():
+        if more in concerned:
+            concerned.pop(less, None)
+    places = {code: place for place, code in enumerate(_ORDER)}
+    cautions: list[tuple[Any, Said | None]] = []
+    for code in sorted(concerned, key=lambda code: places.get(code, len(places))):
+        what: Any = _say_coded("caution", next(iter(concerned[code].values())))
+        if len(concerned[code]) < len(question.judges):
+            names = Listing(tuple(Name(judge, 40) for judge in concerned[code]))
+            what = say("caution.of", what=what, judges=names)
+        todo = f"todo.{code}"
+        cautions.append((what, say(todo) if has_sentence(todo, "examination") else None))
+    reasons = Counter(row.reason for row in question.dropped if row.reason != "missing label")
+    if reasons:
+        listed = [say("dropped.reason", n=n, reason=Verbatim(x)) for x, n in reasons.most_common()]
+        what = say("caution.dropped", n=reasons.total(), reasons=Listing(tuple(listed), most=3))
+        cautions.append((what, say("todo.dropped")))
+    return cautions
+
+
+def _find_cautions(row: AltTestResult, rows: Sequence[AltTestResult]) -> Iterator[Caution]:
+    """Find what has no code in the record, from figures that it has."""
+    passing = {control.control: control for control in row.controls if control.passed}
+    if "constant" in passing:
+        label = {"label": passing["constant"].label or ""}
+        yield Caution(code="constant_passes", sentence="", figures=label)
+    if "random" in passing:
+        yield Caution(code="random_passes", sentence="")
+    if "passed" in (outcomes := {each.outcome for each in rows}) and len(outcomes) > 1:
+        yield Caution(code="some_margins", sentence="")
+
+
+# Items in dispute ---------------------------------------------------------------------------------
+
+_MOST_ITEMS, _MOST_ON_PAGE, _FEWEST_ITEMS = 100, 60, 2
+"""Items of a question; of the page, in equal shares; and at least of each question."""
+_MOST_RATERS = 80
+
+
+def add_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
+    """Add metadata to the items in dispute; texts that the report has take precedence."""
+    import polars as pl
+
+    wanted = {item.item for question in report.questions for item in question.disputed}
+    rows = metadata.filter(pl.col("item").is_in(list(wanted))).iter_rows(named=True)
+    texts = {
+        row["item"]: {k: str(x) for k, x in row.items() if k != "item" and x is not None}
+        for row in rows
+    }
+    if wanted and not texts:
+        msg = (
+            f"`items` must hold items in dispute, such as {shorten(min(wanted), width=40)!r}, got "
+            f"none of these {len(wanted):,} items. Name the file of the items that were examined."
+        )
+        raise InputError(msg)
+    questions = (
+        replace(
+            each,
+            disputed=tuple(
+                replace(item, texts=texts.get(item.item, {}) | item.texts) for item in each.disputed
+            ),
+        )
+        for each in report.questions
+    )
+    return replace(report, questions=tuple(questions))
+
+
+def disputed_cards(findings: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
+    """Make a card of each item in dispute, the largest disagreement first."""
+    most = min(_MOST_ITEMS, max(_MOST_ON_PAGE // n_questions, _FEWEST_ITEMS))
+    disputed = findings.disputed[:most]
+    columns = slice_columns([item.texts for item in disputed])
+    return tuple(_make_card(x, columns, is_scale=findings.kind == "scale") for x in disputed)
+
+
+def _make_card(item: DisputedItem, columns: Sequence[str], *, is_scale: bool) -> ItemCard:
+    counts = Counter(item.labels.values()).most_common()
+    usual = counts[0][0] if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]) else None
+    asked = [judge for judge in item.judges if judge in item.answers]
+    rows: list[tuple[Any, Any, Any]] = []
+    for judge, label in list(item.answers.items())[:_MOST_RATERS]:
+        is_against = judge in item.judges if is_scale or usual is None else label != usual
+        answer = say("items.against", label=Label(label)) if is_against else Label(label)
+        reason = item.reasons.get(judge)
+        rows.append((Name(judge), answer, None if reason is None else as_written(reason)))
+    people = list(item.labels.items())[:_MOST_RATERS]
+    rows += [(Name(name), Label(label), None) for name, label in people]
+    answers = tuple(
+        say("items.said", who=Name(judge, 24), label=Label(item.answers[judge], 24))
+        for judge in asked
+    )
+    labels = tuple(say("items.counted", label=Label(x, 24), n=n) for x, n in counts)
+    dispute = say("items.dispute", judges=Listing(answers, most=3), people=Listing(labels, most=3))
+    tags: Mapping[str, str | Sequence[str]] = {
+        "items.judge": asked,
+        "items.answer": [item.answers[judge] for judge in asked],
+        **{f"={name}": item.texts[name] for name in columns if name in item.texts},
+    }
+    return ItemCard(
+        title=item.item,
+        summary=(dispute, *text_start(item.texts)),
+        texts=item_texts(item.texts),
+        rows=[*rows, *item_rows(item.texts)],
+        tags=tags,
+    )

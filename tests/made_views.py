@@ -1,0 +1,177 @@
+"""A result of every kind that a view lays out, with names from a file that nobody has checked."""
+
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from made_training_run import made_run
+from rewards.fitting.fit_cases import labelled_case
+from rewards.fitting.test_fit import fit
+from voirdire.judging import CallSummary, JudgingSummary, ReplyListing, RunEstimate, StoredReply
+from voirdire.judging import SeveralJudged as Judged
+from voirdire.judging.summary import ClassSummary, QuestionSummary
+from voirdire.records.replies import AnswerSummary
+from voirdire.reporting.pages.reward import fit_view, score_view, synthesis_view
+from voirdire.reporting.pages.training import replay_view, sample_view, training_view
+from voirdire.reporting.pages.verdicts import (
+    estimates_view,
+    judging_view,
+    replies_view,
+    rubrics_view,
+    several_view,
+    verdicts_view,
+)
+from voirdire.rewards.file_scoring import BehaviorScores, ScoringSummary
+from voirdire.rewards.synthesis.result import SlotCount, SynthesisSummary, WriterCalls
+from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
+from voirdire.rewards.training.sample import SampleFiles, TrainingSample
+from voirdire.rubrics import load_rubric
+
+NAN = float("nan")
+
+
+def made_calls(name="tone", **changes):
+    answer = AnswerSummary(question=name, kind="choice", n_answered=10, n_failed=2,
+                           shares={"warm": 0.3, "cold": 0.7}, mean=NAN)  # fmt: skip
+    scale = AnswerSummary(question="stars", kind="scale", n_answered=12, n_failed=0, shares={},
+                          mean=3.5)  # fmt: skip
+    settled = {
+        "n_calls": 24,
+        "n_retries": 3,
+        "n_reused": 5,
+        "prompt_tokens": 1_200,
+        "cached_tokens": 100,
+        "completion_tokens": 90,
+        "cost": 0.25,
+        "missing_mass": {},
+        "steps_down": (f"{name} was refused",),
+        "failures": {"timeout": 2},
+        "n_kept": 4,
+        "answers": (answer, scale),
+        "examples": {"timeout": f"timeout: {name} took 30 s"},
+    }
+    return CallSummary(**settled | changes)
+
+
+def made_judging(name="gpt", *, output="out.parquet", **changes):
+    settled = {
+        "output": output, "layout": "long", "judge": name, "source": "stated",
+        "rubric": name, "rubric_version": "1", "rubric_hash": "sha256:00",
+        "fingerprint": "sha256:01", "threshold": 0.5, "judged": "final_answer",
+        "n_items": 12, "n_reused": 2, "calls": made_calls(name), "notes": (f"see {name}",),
+        "questions": (
+            QuestionSummary(question=name, share_true=0.25, mean_probability=0.3, n_failed=2,
+                            trusted=False),
+        ),
+        "classes": (
+            ClassSummary(behavior=name, completion_class="ideal", share=0.5,
+                         mean_probability=0.45, n_items=12),
+        ),
+        "asked": {"name": name, "mode": "joint", "probability": "stated", "language": "en"},
+    }  # fmt: skip
+    return JudgingSummary(**settled | changes)
+
+
+def made_verdicts(name="polite"):
+    name = name.encode(errors="replace").decode()  # no table holds half a pair
+    return pl.DataFrame(
+        {
+            "item": ["a", "b", "a", "b"], "judge": [name, name, "other", "other"],
+            "question": [name] * 4, "label": ["true", "false", None, "true"],
+            "probability": [0.9, 0.2, None, 0.8], "failure": [None, None, f"{name}: late", None],
+            "behavior": [name] * 4, "source": [None] * 4, "reason": [name, None, None, None],
+            "prompt": [name] * 4,
+        }
+    )  # fmt: skip
+
+
+def made_score(name="reward"):
+    row = BehaviorScores(behavior=name, n_items=3, n_scored=2, mean=0.5, standard_deviation=0.1,
+                         minimum=0.25, maximum=0.75, mean_rule=0.5, mean_base=NAN)  # fmt: skip
+    missing = {"no behavior": 2, "no verdict": 1, f"{name} is late": 1}
+    return ScoringSummary(output="r.jsonl", reward=name, reward_hash="", rubric=name,
+                          rubric_version="1", judge=name, fingerprint="", n_items=7, n_scored=2,
+                          missing=missing, behaviors=(row,), is_centered=True)  # fmt: skip
+
+
+def made_synthesis(name="gpt"):
+    settled = dict.fromkeys(("rubric_hash", "recipes_hash", "judge_fingerprint"), "")
+    calls = WriterCalls(n_calls=9, n_retries=1, n_reused=0, n_failures=0, prompt_tokens=90,
+                        cached_tokens=0, completion_tokens=30, cost=None)  # fmt: skip
+    return SynthesisSummary(
+        **settled, output="made.jsonl", rejected_output="made.rejected.jsonl", dropped_output=None,
+        rubric=name, rubric_version="1", recipes=name, model=name, judge=name, threshold=0.5,
+        language="en", seed=0, n_attempts=2, n_prompts=3, n_complete=2, n_written=7, n_rejected=1,
+        slots=(SlotCount(behavior=name, label="ideal", n_wanted=3, n_written=2),), n_dropped=0,
+        dropped=(), calls=calls, judge_calls=made_calls(name), notes=(f"{name} is slow",),
+    )  # fmt: skip
+
+
+def made_replay(name="run"):
+    ranks = GroupRanks(n_groups=2, n_pairs=9, n_same=5, n_reversed=3, same_order_share=0.625,
+                       best_changed_share=0.5)  # fmt: skip
+    figures = {"n": 8, "n_before": 8, "n_after": 7, "mean_before": 0.1, "mean_after": 0.2,
+               "sd_before": 0.3, "sd_after": 0.4, "correlation": 0.9, "ranks": ranks}  # fmt: skip
+    return Replay(
+        run=name, reward_before=name, hash_before="", reward=name, reward_hash="", judge=name, n=16,
+        n_before=16, n_after=14, n_reused=10, n_judged=6, missing={f"{name} is late": 2},
+        whole=ReplayPart(**figures), steps=tuple(ReplayPart(step=n, **figures) for n in range(30)),
+        behaviors=(ReplayPart(behavior=name, **figures),), output="r.jsonl",
+    )  # fmt: skip
+
+
+def made_sample(name="refuse"):
+    sample = TrainingSample(run=made_run(2), items=(), strata={f"{name}/early": (80, 3)},
+                            n_completions=160, seed=5)  # fmt: skip
+    files = SampleFiles(
+        folder=Path(), sheets=(Path("labels-1.csv"), Path("labels-2.csv")), items=Path("i.jsonl"),
+        verdicts=Path("v.parquet"), key=Path("key.csv"), n_labels=12,
+        command="voirdire examine --humans labels-1.csv --humans labels-2.csv",
+    )  # fmt: skip
+    return sample, files
+
+
+def made_replies(name="gpt"):
+    replies = [
+        StoredReply(judge=name, item="ab" * 32, id=name, call="joint", attempt=0, outcome="reply",
+                    text=f"first\n{name}"),
+        StoredReply(judge=name, item="cd" * 32, id=None, call="joint", attempt=1,
+                    outcome="failure", reason=f"timeout: {name}"),
+    ]  # fmt: skip
+    return ReplyListing(replies=tuple(replies), n_replies=5)
+
+
+def made_several(*names):
+    judged = Judged()
+    judged += [made_judging(name, output=f"v/{name[:4]}.parquet") for name in names]
+    return judged
+
+
+@cache
+def made_fit():
+    return fit(labelled_case(2, n_prompts=25, base=True), n_resamples=50, l2=None,
+               fixed={"polite": 1.5}, ignored=["long"])  # fmt: skip
+
+
+VIEWS = {
+    "estimates": lambda name: estimates_view(
+        [RunEstimate(judge=name, n_items=9, n_dropped=0, n_calls=7, n_stored=2, prompt_tokens=50,
+                     completion_tokens=5, cost=0.001, n_kept=3)]
+    ),
+    "fit": lambda name: fit_view(made_fit()),
+    "judging": lambda name: judging_view(made_judging(name)),
+    "replay": lambda name: replay_view(made_replay(name)),
+    "replies": lambda name: replies_view(made_replies(name)),
+    "rubrics": lambda name: rubrics_view({name: load_rubric("safety")}),
+    "sample": lambda name: sample_view(*made_sample(name)),
+    "score": lambda name: score_view(made_score(name)),
+    "several": lambda name: several_view(made_several(name, "other")),
+    "synthesis": lambda name: synthesis_view(made_synthesis(name), rubric=name),
+    "training": lambda name: training_view(
+        made_run(12, name=name, behaviors=(name, "comply"), propositions=(name, "b", "c"),
+                 folder=f"runs/{name}", dropped=(name,))
+    ),
+    "verdicts": lambda name: verdicts_view(made_verdicts(name), name=name),
+}  # fmt: skip
+"""By its name what makes a view with this name in every place that a file may fill."""
