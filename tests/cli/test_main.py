@@ -412,14 +412,24 @@ def interrupted(program, environment, arguments, opened):
     return code, out, err
 
 
+def open_pipe(path, process):
+    """Open a FIFO to write once the program reads it; a program that ended opens it never."""
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        time.sleep(0.02)
+    pytest.fail(f"the program ended with {process.returncode} before it read {path.name}")
+
+
 def test_an_interruption_while_reading_a_pipe_exits_130(program, environment, tmp_path):
     os.mkfifo(tmp_path / "humans.csv")
+    (tmp_path / "x.csv").touch()
     arguments = ["examine", "--humans", tmp_path / "humans.csv", "--judges", tmp_path / "x.csv"]
 
     with contextlib.ExitStack() as held:
 
-        def opened(process):  # opening a FIFO to write waits until somebody reads
-            held.enter_context((tmp_path / "humans.csv").open("wb"))
+        def opened(process):
+            held.enter_context(open_pipe(tmp_path / "humans.csv", process))
 
         code, out, err = interrupted(program, environment, arguments, opened)
 
@@ -429,6 +439,8 @@ def test_an_interruption_while_reading_a_pipe_exits_130(program, environment, tm
 
 
 def test_an_interruption_while_reading_standard_input_exits_130(program, environment, tmp_path):
+    (tmp_path / "x.csv").touch()
+
     def opened(process):
         process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: it returns when read from
         process.stdin.flush()
