@@ -271,7 +271,7 @@ def test_one_number_only_is_undefined_whatever_the_rounding(level, value, n_item
     [
         ([1, 2], {}, "`labels` must have the shape"),
         ([[0.5, 1.0]], {}, "`labels` must be integer codes, -1 where missing"),
-        ([[0, 1]], {"level": "sets"}, "`label_sets` must be given for 'sets'"),
+        ([[0, 1]], {"level": "sets"}, "`label_sets` must be given"),
         ([[0, 1]], {"level": "cardinal"}, "`level` must be one of"),
         ([[0, 1]], {"clusters": [1, 2]}, "`clusters` must have the shape"),
         ([[0, 1]], {"confidence_level": 95}, "`confidence_level` must be in the interval"),

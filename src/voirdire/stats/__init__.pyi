@@ -1,12 +1,12 @@
 from voirdire.stats.agreement import AgreementResult as AgreementResult
+from voirdire.stats.agreement import KrippendorffResult as KrippendorffResult
 from voirdire.stats.agreement import PanelAgreement as PanelAgreement
 from voirdire.stats.agreement import cohen_kappa as cohen_kappa
 from voirdire.stats.agreement import fleiss_kappa as fleiss_kappa
 from voirdire.stats.agreement import gwet_ac as gwet_ac
+from voirdire.stats.agreement import krippendorff_alpha as krippendorff_alpha
 from voirdire.stats.agreement import measure_panel as measure_panel
 from voirdire.stats.agreement import raw_agreement as raw_agreement
-from voirdire.stats.agreement.krippendorff import KrippendorffResult as KrippendorffResult
-from voirdire.stats.agreement.krippendorff import krippendorff_alpha as krippendorff_alpha
 from voirdire.stats.alignment import character_cosine as character_cosine
 from voirdire.stats.alternative_test import Names as Names
 from voirdire.stats.alternative_test import alt_test as alt_test

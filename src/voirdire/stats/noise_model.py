@@ -25,7 +25,7 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import check_count
 from voirdire.errors import InputError
-from voirdire.stats.agreement.krippendorff import measure_agreement
+from voirdire.stats.agreement import measure_alpha
 from voirdire.stats.label_arrays import check_humans, check_judges
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def pooled_kappas(judge: NDArray[Any], humans: NDArray[Any]) -> tuple[float, flo
     is Cohen's kappa of two raters with all pairs of one item's labels. Codes are from 0, -1 being
     missing.
     """
-    human = measure_agreement(humans, level="nominal").alpha
+    human = measure_alpha(humans, level="nominal").alpha
     paired = (humans >= 0) & (judge >= 0)[:, np.newaxis]
     theirs, its = humans[paired], np.broadcast_to(judge[:, np.newaxis], humans.shape)[paired]
     if not len(its):

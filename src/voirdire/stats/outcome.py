@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._messages import shorten
-from voirdire.stats.agreement.krippendorff import measure_agreement
+from voirdire.stats.agreement import measure_alpha
 from voirdire.stats.comparison import MOST_FLIPPED
 from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import Figures, passes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, Outcome
-    from voirdire.stats.agreement.krippendorff import KrippendorffResult, Level
+    from voirdire.stats.agreement import KrippendorffResult, Level
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Comparison, Control, PairedGain, Raters
     from voirdire.stats.figures import TestSettings
@@ -234,7 +234,7 @@ def describe_panel(
     agreement = sides = None
     top_share, top_label = math.nan, None
     if level is not None:
-        agreement = measure_agreement(
+        agreement = measure_alpha(
             humans, level=level, label_sets=prepared.label_sets, clusters=raters.clusters
         )
     if level == "nominal":

@@ -16,7 +16,7 @@ from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the
     Share,
 )
 from voirdire.records.items import Dropped  # noqa: TC001  # as above
-from voirdire.stats.agreement.krippendorff import KrippendorffResult  # noqa: TC001  # as above
+from voirdire.stats.agreement import KrippendorffResult  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

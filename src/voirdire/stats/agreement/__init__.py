@@ -2,24 +2,36 @@
 
 from voirdire.stats.agreement.coefficient import AgreementResult
 from voirdire.stats.agreement.labels import Weights
-from voirdire.stats.agreement.many_raters import fleiss_kappa, gwet_ac, raw_agreement
+from voirdire.stats.agreement.many_raters import (
+    KrippendorffResult,
+    Level,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    measure_alpha,
+    raw_agreement,
+)
+from voirdire.stats.agreement.pairs import cohen_kappa
 from voirdire.stats.agreement.panel import (
     JudgeAgreement,
     PanelAgreement,
     PanelLevel,
     measure_panel,
 )
-from voirdire.stats.agreement.two_raters import cohen_kappa
 
 __all__ = [
     "AgreementResult",
     "JudgeAgreement",
+    "KrippendorffResult",
+    "Level",
     "PanelAgreement",
     "PanelLevel",
     "Weights",
     "cohen_kappa",
     "fleiss_kappa",
     "gwet_ac",
+    "krippendorff_alpha",
+    "measure_alpha",
     "measure_panel",
     "raw_agreement",
 ]

@@ -16,7 +16,7 @@ from voirdire.stats.intervals import count_units, make_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AgreementResult", "make_result", "undefined"]
+__all__ = ["AgreementResult", "make_result", "undefined", "warn_if_undefined"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +58,12 @@ class AgreementResult:
     n_clusters: int
     reason: str | None = None
 
-    def warn_if_undefined(self, name: str) -> None:
-        """Warn, with the caller's line, that a figure is nan."""
-        if self.reason is not None:
-            what = name if math.isnan(self.estimate) else f"the interval of {name}"
-            msg = f"{what} is undefined: {self.reason}."
-            warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
+
+def warn_if_undefined(name: str, estimate: float, reason: str | None) -> None:
+    """Warn, with the line of the caller's caller, that a figure is nan."""
+    if reason is not None:
+        what = name if math.isnan(estimate) else f"the interval of {name}"
+        warnings.warn(f"{what} is undefined: {reason}.", DegenerateDataWarning, stacklevel=3)
 
 
 def make_result(

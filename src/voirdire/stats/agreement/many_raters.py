@@ -1,49 +1,72 @@
-r"""Measures agreement of many raters: raw, Fleiss' κ, and Gwet's AC1 and AC2.
+r"""Measures agreement of a whole panel: raw, Fleiss' κ, Gwet's AC1 and AC2, Krippendorff's α.
 
-With :math:`r_i` labels on item i, :math:`r_{ik}` of them k, n items with a label and n' with two,
+They are one statistic, :math:`1 - D_o / D_e`. With :math:`r_i` labels on item i, :math:`r_{ik}` of
+them k, and :math:`\delta = 1 - w` the disagreement of two labels,
 
-.. math:: p_a = \frac1{n'} \sum_{i: r_i \ge 2} \frac{\sum_{a \ne b} w(a, b)}{r_i (r_i - 1)}, \quad
-   \pi_k = \frac1n \sum_i \frac{r_{ik}}{r_i}, \quad \kappa = \frac{p_a - p_e}{1 - p_e},
+.. math:: D_o = \frac{\sum_i u_i d_i}{\sum_i u_i}, \quad
+   d_i = \frac{\sum_{a \ne b} \delta(a, b)}{r_i (r_i - 1)}, \quad
+   \pi_k = \frac{\sum_i v_i r_{ik}}{\sum_i v_i r_i},
 
-the inner sum over the ordered pairs of labels of the item; :math:`p_e = \sum_{k, l} w(k, l) \pi_k
-\pi_l` for Fleiss' κ [1]_ and :math:`\frac{T_w}{q (q - 1)} \sum_k \pi_k (1 - \pi_k)` for Gwet's
-coefficients [2]_, with q categories and the sum :math:`T_w` of the weights of all pairs of them.
-Missing labels follow [2]_: items with one label count towards the shares of the labels only.
+the sum in :math:`d_i` over the ordered pairs of labels of the item. They differ in how they weight
+items and labels, and in what they expect by chance:
+
+- Fleiss' κ [1]_: :math:`u_i = 1` for items with two labels, :math:`v_i = 1 / r_i` for items with a
+  label, :math:`D_e = \sum_{k, l} \delta(k, l) \pi_k \pi_l`;
+- Gwet's coefficients [2]_: the same weights, :math:`D_e = 1 - \frac{T_w}{q (q - 1)} \sum_k \pi_k
+  (1 - \pi_k)` with q categories and the sum :math:`T_w` of the weights of all pairs of them;
+- Krippendorff's α [3]_: :math:`u_i = r_i` and :math:`v_i = 1` for items with two labels, n labels
+  in all, :math:`D_e = \frac{n}{n - 1} \sum_{k, l} \delta(k, l) \pi_k \pi_l`.
+
+Missing labels follow [2]_: items with one label count towards the shares of the labels only. All
+are smooth functions of sums over items, so that their standard errors follow from each item's
+influence on them, summed within clusters where there are any; `voirdire.stats.intervals` makes the
+interval from it.
 
 References
 ----------
 .. [1] J. L. Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin
    76(5), 1971.
 .. [2] K. L. Gwet, "Handbook of Inter-Rater Reliability", 4th edition, 2014, chapters 2 to 5.
-
-Agreement of any number of raters, missing labels allowed: raw, Fleiss' κ, Gwet's AC1 and AC2.
+.. [3] K. Krippendorff, "Content Analysis", 4th edition, 2018, chapter 12.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
-from voirdire.stats.agreement.coefficient import AgreementResult, make_result
-from voirdire.stats.agreement.labels import LabelKeys, Weights, code_labels
+from voirdire.errors import InputError
+from voirdire.stats.agreement.coefficient import AgreementResult, make_result, warn_if_undefined
+from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights, code_labels
 from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import pack_slots
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement.labels import CodedLabels, Disagreement
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = ["ItemAgreement", "fleiss_kappa", "gwet_ac", "raw_agreement"]
+__all__ = [
+    "ItemAgreement",
+    "KrippendorffResult",
+    "Level",
+    "fleiss_kappa",
+    "gwet_ac",
+    "krippendorff_alpha",
+    "measure_alpha",
+    "raw_agreement",
+]
 
 _ITEMS_AT_ONCE = 1 << 15
 
+_Coefficient: TypeAlias = Literal["raw_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac"]
+
 
 class ItemAgreement:
-    """The sums over items behind the coefficients of many raters."""
+    """The labels and the mean disagreement of each item, behind the coefficients of a panel."""
 
     def __init__(
         self,
@@ -53,121 +76,30 @@ class ItemAgreement:
         units: NDArray[np.intp] | None,
         confidence_level: float,
     ) -> None:
-        codes, n_labels = labels.codes, np.count_nonzero(labels.codes >= 0, axis=0)
-        self.n_labels = n_labels
-        self._disagreement, self._units, self._level = disagreement, units, confidence_level
-        self._paired = n_labels >= 2
-        self._n_paired = int(np.count_nonzero(self._paired))
-        self._n_raters = int(np.count_nonzero(((codes >= 0) & self._paired).any(axis=1)))
-        slots = pack_slots(codes >= 0)
-        self._codes = codes if slots is None else np.take_along_axis(codes, slots, axis=0)
-        # by item the mean disagreement of its pairs; by label the mean share over items
-        self._mean_distances, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
-        for start in range(0, len(n_labels), _ITEMS_AT_ONCE):
+        present = labels.codes >= 0
+        slots = pack_slots(present)
+        self._codes = labels.codes if slots is None else np.take_along_axis(labels.codes, slots, 0)
+        self._disagreement = disagreement
+        self._units, self._confidence_level = units, confidence_level
+        self.n_labels = np.count_nonzero(present, axis=0)
+        self._paired = self.n_labels >= 2
+        self._n_raters = int(np.count_nonzero((present & self._paired).any(axis=1)))
+        self._apart = np.zeros(len(self.n_labels))
+        for start in range(0, len(self.n_labels), _ITEMS_AT_ONCE):
             block = slice(start, start + _ITEMS_AT_ONCE)
-            each = 1 / np.maximum(n_labels[block], 1)
-            self._mean_distances[block] = _mean_disagreement(
-                self._codes[:, block], n_labels[block], disagreement
-            )
-            for column in self._codes[:, block]:
-                share += np.bincount(column.astype(np.intp) + 1, each, len(share))
-        self._share = share[1:] / max(int(np.count_nonzero(n_labels)), 1)
-        self._observed = (
-            float(self._mean_distances.sum()) / self._n_paired if self._n_paired else np.nan
-        )
+            codes = self._codes[:, block]
+            for place, first in enumerate(codes):
+                for second in codes[place + 1 :]:
+                    apart = disagreement.between(first, second)
+                    self._apart[block] += apart * ((first >= 0) & (second >= 0))
+        self._apart *= 2 / np.maximum(self.n_labels * (self.n_labels - 1), 1)
 
-    def raw_agreement(self) -> AgreementResult:
-        """Measure agreement with chance included."""
-        agree = 1 - self._observed
-        return self._result("raw_agreement", agree, -self._observed_influence(), least=0.0)
-
-    def fleiss_kappa(self) -> AgreementResult:
-        """Measure agreement beyond chance, as Fleiss does."""
-        if np.count_nonzero(self._share) < 2:
-            return self._undefined("fleiss_kappa", "all labels are equal")
-        by_label = self._mean_to_all(self._share)
-        expected = float(self._share @ by_label)
-        if expected <= 0:  # beside one number that is far too large
-            return self._undefined("fleiss_kappa", "the labels differ by too little to compare")
-        return self._beyond_chance("fleiss_kappa", expected, by_label, 2 / expected)
-
-    def gwet_ac(self) -> AgreementResult:
-        """Measure agreement beyond chance, as Gwet does."""
-        factor = self._disagreement.chance_factor
-        if np.isnan(factor):
-            return self._undefined("gwet_ac", "there are fewer than two categories")
-        expected = 1 - factor * (1 - float(self._share @ self._share))
-        return self._beyond_chance("gwet_ac", expected, self._share, 2 * factor / expected)
-
-    def krippendorff_alpha(self) -> AgreementResult:
-        """Measure agreement beyond chance, as Krippendorff does: of the items with two labels."""
-        n_labels = np.where(self._paired, self.n_labels, 0)
-        counts = np.zeros(len(self._share) + 1)
-        for column in self._codes:
-            counts += np.bincount(column.astype(np.intp) + 1, self._paired, len(counts))
-        counts, n = counts[1:], float(n_labels.sum())
-        to_all = self._mean_to_all(counts / max(n, 1)) * n
-        expected = float(counts @ to_all)
-        if np.count_nonzero(counts) < 2 or expected <= 0:
-            return self._undefined("krippendorff_alpha", "all labels are equal")
-        observed = self._mean_distances * n_labels
-        total = float(observed.sum())
-        ratio = total / expected * (n - 1)
-        # d log D_e: D_e is quadratic in the items, hence the 2, over n (n - 1).
-        reach = 2 * self._sum_labels(to_all) * self._paired / expected
-        reach -= n_labels / n + n_labels / (n - 1)
-        # d log D_o: D_o is linear in the items, over n; and d α = -(1 - α) (d log D_o - d log D_e).
-        linear = observed / (total or 1.0) - n_labels / n
-        return self._result("krippendorff_alpha", 1 - ratio, ratio * (reach - linear), reach=reach)
-
-    def _beyond_chance(
-        self, coefficient: str, expected: float, by_label: NDArray[np.float64], slope: float
-    ) -> AgreementResult:
-        """Divide by the disagreement expected by chance."""
-        ratio = self._observed / expected
-        reach = slope * self._share_influence(by_label)
-        influence = ratio * reach - self._observed_influence() / expected
-        return self._result(coefficient, 1 - ratio, influence, reach=reach)
-
-    def _mean_to_all(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return each label's mean disagreement with all labels; 0 for labels that do not occur."""
-        used = np.flatnonzero(share)
-        found = np.zeros(len(share))
-        found[used] = self._disagreement.mean_to(LabelKeys.of_one_group(used), share[used])
-        return found
-
-    def _observed_influence(self) -> NDArray[np.float64]:
-        """Return the influence of each item on the mean disagreement."""
-        return np.where(self._paired, self._mean_distances - self._observed, 0) / max(
-            self._n_paired, 1
-        )
-
-    def _share_influence(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the influence of each item on the mean of a figure over all labels."""
-        mean = self._sum_labels(by_label) / np.maximum(self.n_labels, 1)
-        labelled = self.n_labels > 0
-        centred = np.where(labelled, mean - self._share @ by_label, 0)
-        return centred / max(np.count_nonzero(labelled), 1)
-
-    def _sum_labels(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum a figure of each label over the labels of each item."""
-        table = np.append(by_label, 0.0)
-        return sum((table[column] for column in self._codes), start=np.zeros(len(self.n_labels)))
-
-    def _undefined(self, coefficient: str, reason: str) -> AgreementResult:
-        nothing = np.zeros(len(self.n_labels))
-        return self._result(coefficient, float("nan"), nothing, reason=reason)
-
-    def _result(
-        self,
-        coefficient: str,
-        estimate: float,
-        influence: NDArray[np.float64],
-        *,
-        reach: NDArray[np.float64] | None = None,
-        least: float = -1.0,
-        reason: str | None = None,
-    ) -> AgreementResult:
+    def measure(self, coefficient: _Coefficient) -> AgreementResult:
+        """Measure one coefficient, with its interval."""
+        figures = self._estimate(coefficient)
+        reason = figures if isinstance(figures, str) else None
+        nothing = (np.nan, np.zeros(len(self.n_labels)), None)
+        estimate, influence, reach = nothing if isinstance(figures, str) else figures
         return make_result(
             coefficient,
             estimate,
@@ -175,25 +107,56 @@ class ItemAgreement:
             reach=reach,
             compared=self._paired,
             units=self._units,
-            confidence_level=self._level,
-            weights=self._disagreement.name,
-            least=least,
+            confidence_level=self._confidence_level,
+            weights=self._disagreement.weights,
+            least=0.0 if coefficient == "raw_agreement" else -1.0,
             n_raters=self._n_raters,
-            reason=reason if self._n_paired else "no item has two labels",
+            reason=reason,
         )
 
+    def _estimate(
+        self, coefficient: _Coefficient
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64] | None] | str:
+        """Return the coefficient, each item's influence on it and its reach; or why not."""
+        if not self._paired.any():
+            return "no item has two labels"
+        is_alpha = coefficient == "krippendorff_alpha"
+        n_labels = self.n_labels * self._paired if is_alpha else self.n_labels
+        by_item = n_labels if is_alpha else self._paired.astype(np.float64)
+        by_label = self._paired * 1.0 if is_alpha else (n_labels > 0) / np.maximum(n_labels, 1)
+        observed = float(by_item @ self._apart) / by_item.sum()
+        own = by_item * (self._apart - observed) / by_item.sum()
+        if coefficient == "raw_agreement":
+            return 1 - observed, -own, None
 
-def _mean_disagreement(
-    codes: NDArray[Any], n_labels: NDArray[np.int64], disagreement: Disagreement
-) -> NDArray[np.float64]:
-    total = np.zeros(codes.shape[1])
-    if n_labels.max(initial=0) < 2:
-        return total
-    for one, first in enumerate(codes):
-        for second in codes[one + 1 :]:
-            apart = disagreement.between(first, second)
-            total += apart * ((first >= 0) & (second >= 0))
-    return 2 * total / np.maximum(n_labels * (n_labels - 1), 1)
+        n = float(by_label @ n_labels)
+        share = np.zeros(self._disagreement.n_labels + 1)
+        for column in self._codes:
+            share += np.bincount(column.astype(np.intp) + 1, by_label, len(share))
+        share = share[1:] / n
+        if coefficient == "gwet_ac":
+            factor = self._disagreement.chance_factor
+            if np.isnan(factor):
+                return "there are fewer than two categories"
+            expected, slope, each = 1 - factor * (1 - float(share @ share)), 2 * factor, share
+        else:
+            used = np.flatnonzero(share)
+            if len(used) < 2:
+                return "all labels are equal"
+            slope, each = 2.0, np.zeros(len(share))
+            each[used] = self._disagreement.mean_to(np.zeros_like(used), used, share[used])
+            expected = float(share @ each)
+            if expected <= 0:  # beside one number that is far too large
+                return "the labels differ by too little to compare"
+        # of each item, the relative change of D_e
+        table = np.append(each, 0.0)
+        sums = sum((table[column] for column in self._codes), start=np.zeros(len(n_labels)))
+        reach = slope / expected * by_label * (sums - n_labels * (share @ each)) / n
+        if is_alpha:  # D_e has n (n - 1) instead of n squared
+            reach += n_labels * (1 / n - 1 / (n - 1))
+            expected *= n / (n - 1)
+        ratio = observed / expected
+        return 1 - ratio, ratio * reach - own / expected, reach
 
 
 # The coefficients -----------------------------------------------------------------------------
@@ -265,9 +228,9 @@ def raw_agreement(
     >>> round(result.estimate, 3)
     0.667
     """
-    items = _compare(labels, weights, label_sets, categories, clusters, confidence_level)
-    result = items.raw_agreement()
-    result.warn_if_undefined("raw agreement")
+    coded = code_labels(labels, weights=weights, label_sets=label_sets, categories=categories)
+    result = _measure("raw_agreement", coded, clusters, confidence_level)
+    warn_if_undefined("raw agreement", result.estimate, result.reason)
     return result
 
 
@@ -331,9 +294,9 @@ def fleiss_kappa(
     >>> round(result.estimate, 3)
     0.657
     """
-    items = _compare(labels, weights, label_sets, None, clusters, confidence_level)
-    result = items.fleiss_kappa()
-    result.warn_if_undefined("Fleiss' κ")
+    coded = code_labels(labels, weights=weights, label_sets=label_sets)
+    result = _measure("fleiss_kappa", coded, clusters, confidence_level)
+    warn_if_undefined("Fleiss' κ", result.estimate, result.reason)
     return result
 
 
@@ -401,24 +364,178 @@ def gwet_ac(
     >>> round(result.estimate, 3)
     0.89
     """
-    items = _compare(labels, weights, label_sets, categories, clusters, confidence_level)
-    result = items.gwet_ac()
-    result.warn_if_undefined("Gwet's coefficient")
+    coded = code_labels(labels, weights=weights, label_sets=label_sets, categories=categories)
+    result = _measure("gwet_ac", coded, clusters, confidence_level)
+    warn_if_undefined("Gwet's coefficient", result.estimate, result.reason)
     return result
 
 
-def _compare(
-    labels: ArrayLike,
-    weights: Weights | None,
-    label_sets: ArrayLike | LabelSets | None,
-    categories: ArrayLike | None,
+def _measure(
+    coefficient: _Coefficient,
+    labels: CodedLabels,
     clusters: ArrayLike | None,
     confidence_level: float,
-) -> ItemAgreement:
-    if weights is not None:
-        check_choice("weights", weights, Weights)
+) -> AgreementResult:
     check_fraction("confidence_level", confidence_level)
-    coded = code_labels(labels, weights=weights, label_sets=label_sets, categories=categories)
-    units = check_units(clusters, coded.codes.shape[1])
-    disagreement = coded.disagreement(slice(None))
-    return ItemAgreement(coded, disagreement, units=units, confidence_level=confidence_level)
+    units = check_units(clusters, labels.codes.shape[1])
+    items = ItemAgreement(
+        labels, labels.disagreement(), units=units, confidence_level=confidence_level
+    )
+    return items.measure(coefficient)
+
+
+# Krippendorff's α -----------------------------------------------------------------------------
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio", "sets"]
+
+_WEIGHTS: dict[Level, Weights | None] = {
+    "nominal": None,
+    "ordinal": "quadratic",
+    "interval": "quadratic",
+    "ratio": "quadratic",
+    "sets": "jaccard",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KrippendorffResult:
+    """Krippendorff's α with its interval and its counts.
+
+    Attributes
+    ----------
+    alpha : float
+        At most 1; 0 is chance. nan where it is undefined (see `reason`).
+    low, high : float
+        Ends of the interval; nan where undefined.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    level : str
+        The metric: nominal, ordinal, interval, ratio or sets.
+    n_items : int
+        Items with at least two labels.
+    n_labels : int
+        Labels on those items.
+    n_clusters : int
+        Independent units behind the interval.
+    reason : str or None
+        Why a figure is nan.
+    """
+
+    alpha: float
+    low: float
+    high: float
+    confidence_level: float
+    level: Level
+    n_items: int
+    n_labels: int
+    n_clusters: int
+    reason: str | None = None
+
+
+def krippendorff_alpha(
+    labels: ArrayLike,
+    *,
+    level: Level = "nominal",
+    label_sets: ArrayLike | LabelSets | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> KrippendorffResult:
+    """Measure how far raters agree beyond chance, missing labels allowed.
+
+    Parameters
+    ----------
+    labels : array_like, shape (n_items, n_raters)
+        For ``"nominal"`` and ``"sets"`` integer codes with -1 for missing; otherwise numbers
+        with nan for missing.
+    level : {"nominal", "ordinal", "interval", "ratio", "sets"}, optional
+        The squared metric: unequal labels; difference of midranks; difference; difference over
+        sum (labels must be positive or zero); Jaccard distance of label sets.
+    label_sets : array_like of bool, shape (n_sets, n_labels), optional
+        For ``"sets"``: which labels the set of each code holds.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to.
+    confidence_level : float, optional
+        Nominal coverage, a fraction in (0, 1).
+
+    Returns
+    -------
+    KrippendorffResult
+        α is nan without two labels on any item, or where all labels are equal; the interval is
+        nan with fewer than two clusters, and closes on 1 under perfect agreement.
+
+    Raises
+    ------
+    InputError
+        If shapes or types are wrong, or `confidence_level` is outside (0, 1).
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If α is undefined.
+
+    Notes
+    -----
+    The interval takes the items, or clusters, as the random sample. Reference values in the tests
+    come from the `krippendorff` package.
+
+    Examples
+    --------
+    >>> result = krippendorff_alpha([[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, -1]])
+    >>> round(result.alpha, 3)
+    0.667
+    """
+    result = measure_alpha(
+        labels,
+        level=level,
+        label_sets=label_sets,
+        clusters=clusters,
+        confidence_level=confidence_level,
+    )
+    warn_if_undefined("α", result.alpha, result.reason)
+    return result
+
+
+def measure_alpha(
+    labels: ArrayLike,
+    *,
+    level: Level,
+    label_sets: ArrayLike | LabelSets | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> KrippendorffResult:
+    """Compute `krippendorff_alpha` without its warning."""
+    check_choice("level", level, Level)
+    check_fraction("confidence_level", confidence_level)
+    matrix = np.asarray(labels)
+    if level not in ("nominal", "sets"):
+        matrix = matrix.astype(np.float64, copy=False)
+        if np.isinf(matrix).any() or (level == "ratio" and (matrix < 0).any()):
+            rule = "finite numbers, none below 0" if level == "ratio" else "finite numbers"
+            msg = f"`labels` must be {rule} for {level!r}, nan where missing."
+            raise InputError(msg)
+    coded = code_labels(
+        matrix, weights=_WEIGHTS[level], label_sets=label_sets if level == "sets" else None
+    )
+    present = coded.codes >= 0
+    present &= np.count_nonzero(present, axis=0) >= 2
+    disagreement = coded.disagreement()
+    if level == "ordinal":
+        counts = np.bincount(coded.codes[present], minlength=coded.n_labels)
+        disagreement = replace(coded, values=np.cumsum(counts) - counts / 2).disagreement()
+    elif level == "ratio":
+        disagreement = Disagreement("ratio", coded.values, disagreement.categories)
+    units = check_units(clusters, present.shape[1])
+    result = ItemAgreement(
+        coded, disagreement, units=units, confidence_level=confidence_level
+    ).measure("krippendorff_alpha")
+    return KrippendorffResult(
+        alpha=result.estimate,
+        low=result.low,
+        high=result.high,
+        confidence_level=confidence_level,
+        level=level,
+        n_items=result.n_items,
+        n_labels=int(np.count_nonzero(present)),
+        n_clusters=result.n_clusters,
+        reason=result.reason,
+    )

@@ -15,43 +15,44 @@ human ceiling.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import repeat
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import AgreementResult  # noqa: TC001  # for the JSON
+from voirdire.stats.agreement.coefficient import AgreementResult, undefined
 from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
-from voirdire.stats.agreement.pairs import (
-    COHEN,
-    GWET,
-    RAW,
-    PairedLabels,
-    PairMeans,
-    PairSums,
-)
-from voirdire.stats.agreement.two_raters import RaterPairs
+from voirdire.stats.agreement.pairs import COHEN, GWET, RAW, PairSums
 from voirdire.stats.intervals import check_units
-from voirdire.stats.label_arrays import check_names, judge_columns
+from voirdire.stats.label_arrays import check_names, judge_columns, pack_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement.labels import Disagreement
-    from voirdire.stats.agreement.pairs import ItemSums
+    from voirdire.stats.agreement.labels import CodedLabels, Disagreement
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = [
-    "JudgeAgreement",
-    "PanelAgreement",
-    "PanelLevel",
-    "measure_panel",
-]
+__all__ = ["JudgeAgreement", "PanelAgreement", "PanelLevel", "measure_panel"]
+
+_FEW_LABELS = 63
+_MAX_COMPARISONS = 2_000_000_000
+_MAX_LISTED = 100_000_000
+"""Most comparisons on few labels; in a crowd, or on many labels. Either takes some ten seconds."""
+
+_MAX_SETS = 2_048
+_MAX_RATERS_OF_MANY_SETS = 7
+
+_MAX_NUMBERS = 64
+"""A scale with more distinct numbers counts as continuous: it has no majority."""
+
+_MAX_VOTES = 500_000_000
+
+_LISTED_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,229 +192,255 @@ def measure_panel(
         msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
         raise InputError(msg)
     machines = judge_columns(judges, len(people))
-    weights = _WEIGHTS[level]
-    labels = code_labels(
-        _join(people, machines), weights=weights, label_sets=label_sets, categories=categories
-    )
-    units = check_units(clusters, len(people))
-    return _Measuring(
-        pairs=RaterPairs(labels=labels, n_humans=people.shape[1]),
-        means=PairMeans(units=units, confidence_level=confidence_level, weights=weights),
-        level=level,
-        judges=check_names("judge_names", judge_names, machines.shape[1]),
-    ).run()
-
-
-def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
-    """Append judges to annotators; codes become numbers where the others are numbers."""
+    names = check_names("judge_names", judge_names, machines.shape[1])
+    # Codes become numbers where the others are numbers.
     kinds = {people.dtype.kind, machines.dtype.kind}
-    if "f" in kinds and kinds - {"f"}:
+    if "f" in kinds and kinds != {"f"}:
         people, machines = (
             np.where(labels < 0, np.nan, labels) if labels.dtype.kind in "iu" else labels
             for labels in (people, machines)
         )
-    return np.concatenate([people, machines], axis=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Measuring:
-    pairs: RaterPairs
-    means: PairMeans
-    level: PanelLevel
-    judges: list[str]
-
-    def run(self) -> PanelAgreement:
-        n_humans = self.pairs.n_humans
-        everyone = [None, *range(n_humans, n_humans + len(self.judges))]
-        among = [self._disagreement(rater) for rater in everyone]
-        why_not = _majority_reason(self.pairs)
-        votes: Iterator[ItemSums | str] = (
-            repeat(why_not, len(everyone))
-            if why_not
-            else _compare_with_majority(self.pairs, everyone, among)
-        )
-        if self.means.weights is not None:
-            why_not = "labels that agree in part have no majority vote"
-        panel_votes: Iterator[ItemSums | str] = (
-            repeat(why_not, len(self.judges))
-            if why_not
-            else _compare_with_panel_vote(self.pairs, everyone[1:], among[1:])
-        )
-        # One rater at a time: the sums of an item need more memory than its labels.
-        rows = []
-        for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
-            compared = self._compare(rater, disagreement)
-            row = self._ceiling(compared, majority, besides=rater is not None)
-            rows.append(
-                row if rater is None else (*row, self._compare_with_vote(rater, next(panel_votes)))
-            )
-        return PanelAgreement(
-            confidence_level=self.means.confidence_level,
-            panel=self._panel(among[0], rows[0]),
-            ceiling=rows[0],
-            judges=tuple(
-                JudgeAgreement(judge=name, coefficients=row)
-                for name, row in zip(self.judges, rows[1:], strict=True)
-            ),
-        )
-
-    def _compare(self, rater: int | None, disagreement: Disagreement) -> ItemSums | str:
-        if rater is None:
-            return self.pairs.among_humans(disagreement)
-        return self.pairs.with_judge(rater, disagreement)
-
-    def _disagreement(self, rater: int | None) -> Disagreement:
-        humans = list(range(self.pairs.n_humans))
-        return self.pairs.labels.disagreement(humans if rater is None else [*humans, rater])
-
-    def _ceiling(
-        self, pairs: ItemSums | str, majority: ItemSums | str, *, besides: bool
-    ) -> tuple[AgreementResult, ...]:
-        figures: tuple[tuple[ItemSums | str, int, str], ...] = (
+    labels = code_labels(
+        np.concatenate([people, machines], axis=1),
+        weights=_WEIGHTS[level],
+        label_sets=label_sets,
+        categories=categories,
+    )
+    units = check_units(clusters, len(people))
+    panel = _Panel(
+        labels=labels,
+        n_humans=people.shape[1],
+        units=units,
+        confidence_level=confidence_level,
+    )
+    # One rater at a time: the sums of an item need more memory than its labels.
+    raters = [None, *range(people.shape[1], people.shape[1] + len(names))]
+    among = [panel.disagreement(rater) for rater in raters]
+    majorities = panel.compare_with_majorities(raters, among)
+    rows = []
+    for rater, disagreement, majority in zip(raters, among, majorities, strict=True):
+        pairs = panel.compare_pairs(rater, disagreement)
+        figures: tuple[tuple[PairSums | str, int, str], ...] = (
             (pairs, RAW, "raw_agreement"),
             (pairs, COHEN, "cohen_kappa"),
             (pairs, GWET, "gwet_ac"),
             (majority, RAW, "majority_agreement"),
             (majority, COHEN, "majority_kappa"),
         )
-        return tuple(
-            self.means.measure(sums, column, name, besides=besides)
+        row = [
+            undefined(name, labels.weights, confidence_level, sums)
+            if isinstance(sums, str)
+            else sums.mean(column, name, besides=rater is not None)
             for sums, column, name in figures
+        ]
+        if rater is not None:
+            row.append(panel.compare_with_vote(rater, disagreement))
+        rows.append(tuple(row))
+    items = ItemAgreement(
+        replace(labels, codes=panel.humans),
+        among[0],
+        units=units,
+        confidence_level=confidence_level,
+    )
+    return PanelAgreement(
+        confidence_level=confidence_level,
+        panel=(
+            items.measure("raw_agreement"),
+            rows[0][1],
+            items.measure("fleiss_kappa"),
+            items.measure("krippendorff_alpha"),
+            items.measure("gwet_ac"),
+        ),
+        ceiling=rows[0],
+        judges=tuple(
+            JudgeAgreement(judge=name, coefficients=row)
+            for name, row in zip(names, rows[1:], strict=True)
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Panel:
+    """Coded labels of annotators and judges, annotators first; a rater is a judge's number."""
+
+    labels: CodedLabels
+    n_humans: int
+    units: NDArray[np.intp] | None
+    confidence_level: float
+
+    @property
+    def humans(self) -> NDArray[Any]:
+        return self.labels.codes[: self.n_humans]
+
+    @cached_property
+    def slots(self) -> NDArray[np.intp] | None:
+        """Annotators of each item in a crowd, shape (n_items, n_slots); None otherwise."""
+        slots = pack_slots(self.humans >= 0)
+        return None if slots is None else np.ascontiguousarray(slots.T)
+
+    @cached_property
+    def slot_codes(self) -> NDArray[Any]:
+        """Codes of the labels in the slots, shape (n_items, n_slots)."""
+        if self.slots is None:
+            return np.ascontiguousarray(self.humans.T)
+        return np.take_along_axis(self.humans.T, self.slots, axis=1)
+
+    def disagreement(self, rater: int | None) -> Disagreement:
+        humans = list(range(self.n_humans))
+        return self.labels.disagreement(humans if rater is None else [*humans, rater])
+
+    def new_sums(self, disagreement: Disagreement) -> PairSums:
+        return PairSums(
+            disagreement,
+            n_items=self.labels.codes.shape[1],
+            units=self.units,
+            confidence_level=self.confidence_level,
         )
 
-    def _compare_with_vote(self, judge: int, sums: ItemSums | str) -> AgreementResult:
-        """Compare a judge with the vote of all annotators."""
-        there = (self.pairs.humans >= 0) & (self.pairs.labels.codes[judge] >= 0)
+    def label_chunks(self) -> Iterator[tuple[range, NDArray[np.intp], NDArray[np.intp]]]:
+        """Return the annotators' labels in chunks of whole annotators: who, rater, item."""
+        n_labels = np.count_nonzero(self.humans >= 0, axis=1)
+        bounds = np.append(0, np.cumsum(n_labels))
+        most = max(1, _LISTED_AT_ONCE // max(self.slot_codes.shape[1], 1))
+        start = 0
+        while start < self.n_humans:
+            stop = int(np.searchsorted(bounds, bounds[start] + most, side="right")) - 1
+            stop = min(max(stop, start + 1), self.n_humans)
+            raters, items = np.nonzero(self.humans[start:stop] >= 0)
+            yield range(start, stop), raters + start, items
+            start = stop
+
+    def compare_pairs(self, rater: int | None, disagreement: Disagreement) -> PairSums | str:
+        """Compare a judge with every annotator, or annotators with each other.
+
+        Return a reason where this would take too long.
+        """
+        n_labels = np.count_nonzero(self.humans >= 0, axis=0)
+        work = int((n_labels if rater is not None else n_labels * (n_labels - 1) // 2).sum())
+        is_quick = self.slots is None and self.labels.n_labels <= _FEW_LABELS
+        if work > (_MAX_COMPARISONS if is_quick else _MAX_LISTED):
+            return f"{work:,} comparisons of two labels would take too long"
+        many_sets = self.labels.weights == "jaccard" and self.labels.n_labels > _MAX_SETS
+        if many_sets and self.n_humans > _MAX_RATERS_OF_MANY_SETS:
+            return f"{self.labels.n_labels:,} distinct label sets are too many for every pair"
+        sums = self.new_sums(disagreement)
+        if rater is not None:
+            self._add_judge(rater, sums)
+        elif self.slots is None:
+            self._add_columns(sums)
+        else:
+            self._add_crowd(self.slots, sums)
+        return sums
+
+    def _add_judge(self, judge: int, sums: PairSums) -> None:
+        own = self.labels.codes[judge]
+        for who, raters, items in self.label_chunks():
+            known = own[items] >= 0
+            human, item = raters[known], items[known]
+            both = np.stack([np.full(len(who), judge), np.array(who)], axis=1)
+            sums.add(item, human - who.start, (own[item], self.humans[human, item]), raters=both)
+
+    def _add_columns(self, sums: PairSums) -> None:
+        pairs = np.stack(np.triu_indices(self.n_humans, 1), axis=1)
+        step = max(1, _LISTED_AT_ONCE // max(self.humans.shape[1], 1))
+        for start in range(0, len(pairs), step):
+            raters = pairs[start : start + step]
+            first, second = (self.humans[column] for column in raters.T)
+            group, item = np.nonzero((first >= 0) & (second >= 0))
+            sums.add(item, group, (first[group, item], second[group, item]), raters=raters)
+
+    def _add_crowd(self, slots: NDArray[np.intp], sums: PairSums) -> None:
+        slot_codes = self.slot_codes
+        for _, raters, items in self.label_chunks():
+            others = slots[items]
+            row, slot = np.nonzero((others > raters[:, np.newaxis]) & (slot_codes[items] >= 0))
+            item, human = items[row], raters[row]
+            distinct, group = np.unique(
+                human * self.n_humans + others[row, slot], return_inverse=True
+            )
+            both = np.stack([distinct // self.n_humans, distinct % self.n_humans], axis=1)
+            labels = (self.humans[human, item], slot_codes[item, slot])
+            sums.add(item, group, labels, raters=both)
+
+    def compare_with_majorities(
+        self, raters: Sequence[int | None], disagreements: Sequence[Disagreement]
+    ) -> Sequence[PairSums | str]:
+        """Compare raters with the majority of all annotators but one, for every one.
+
+        None is the annotator who is left out. The sums have one pair per annotator, on the items
+        of that annotator. Return a reason where there is no majority.
+        """
+        labels, n_present = self.labels, np.count_nonzero(self.humans >= 0, axis=0)
+        if labels.weights == "quadratic" and labels.n_labels > _MAX_NUMBERS:
+            reason = f"a scale of {labels.n_labels:,} distinct numbers has no majority"
+            return [reason] * len(raters)
+        if int(n_present.sum()) * int(n_present.max(initial=0)) > _MAX_VOTES:
+            reason = (
+                "counting the votes of so many annotators on so many labels would take too long"
+            )
+            return [reason] * len(raters)
+        sums = [self.new_sums(disagreement) for disagreement in disagreements]
+        for who, left_out, item in self.label_chunks():
+            votes = self._list_votes(left_out, item)
+            for rater, each in zip(raters, sums, strict=True):
+                self._add_votes(each, who, left_out, item, rater, votes)
+        return sums
+
+    def compare_with_vote(self, judge: int, disagreement: Disagreement) -> AgreementResult:
+        """Compare a judge with the majority of all annotators."""
+        name = "panel_majority_kappa"
+        if self.labels.weights is not None:
+            reason = "labels that agree in part have no majority vote"
+            result = undefined(name, self.labels.weights, self.confidence_level, reason)
+        else:
+            items = np.arange(self.humans.shape[1])
+            sums, nobody = self.new_sums(disagreement), np.full(len(items), -1)
+            votes = self._list_votes(nobody, items)
+            self._add_votes(sums, range(1), np.zeros_like(items), items, judge, votes)
+            result = sums.mean(COHEN, name)
+        there = (self.humans >= 0) & (self.labels.codes[judge] >= 0)
         return replace(
-            self.means.measure(sums, COHEN, "panel_majority_kappa"),
+            result,
             weights=None,
             n_items=int(np.count_nonzero(there.any(axis=0))),
             n_raters=int(np.count_nonzero(there.any(axis=1))),
         )
 
-    def _panel(
-        self, disagreement: Disagreement, ceiling: tuple[AgreementResult, ...]
-    ) -> tuple[AgreementResult, ...]:
-        items = ItemAgreement(
-            replace(self.pairs.labels, codes=self.pairs.humans),
-            disagreement,
-            units=self.means.units,
-            confidence_level=self.means.confidence_level,
+    def _list_votes(
+        self, left_out: NDArray[np.intp], items: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
+        """Return, for each row, the item's majority labels among the others, with weights."""
+        codes = self.slot_codes[items]
+        slots = np.arange(codes.shape[1]) if self.slots is None else self.slots[items]
+        counted = (codes >= 0) & (slots != left_out[:, np.newaxis])
+        votes = np.zeros(codes.shape, dtype=np.int32)
+        repeated = np.zeros(codes.shape, dtype=np.bool_)
+        for slot in range(codes.shape[1]):
+            same = (codes == codes[:, slot, np.newaxis]) & counted[:, slot, np.newaxis]
+            votes += same
+            repeated[:, slot + 1 :] |= same[:, slot + 1 :]
+        votes[~counted] = 0
+        top = counted & ~repeated & (votes == votes.max(axis=1, initial=1, keepdims=True))
+        row, place = np.nonzero(top)
+        return row, codes[row, place], 1 / np.count_nonzero(top, axis=1)[row]
+
+    def _add_votes(
+        self,
+        sums: PairSums,
+        who: range,
+        left_out: NDArray[np.intp],
+        items: NDArray[np.intp],
+        rater: int | None,
+        votes: tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]],
+    ) -> None:
+        row, label, weight = votes
+        item = items[row]
+        own = self.labels.codes[left_out[row] if rater is None else rater, item]
+        kept = own >= 0
+        sums.add(
+            item[kept],
+            left_out[row[kept]] - who.start,
+            (own[kept], label[kept]),
+            raters=np.stack([np.array(who)] * 2, axis=1),
+            weight=weight[kept],
         )
-        return (
-            items.raw_agreement(),
-            ceiling[1],
-            items.fleiss_kappa(),
-            items.krippendorff_alpha(),
-            items.gwet_ac(),
-        )
-
-
-# With the majority of the others --------------------------------------------------------------
-
-_ROWS_AT_ONCE = 1 << 20
-
-_MAX_NUMBERS = 64
-"""A scale with more distinct numbers counts as continuous: it has no majority."""
-
-_MAX_COMPARISONS = 500_000_000
-
-
-def _majority_reason(pairs: RaterPairs) -> str | None:
-    """Return why there is no majority vote; None where there is one."""
-    labels = pairs.labels
-    if labels.weights in ("linear", "quadratic") and labels.n_labels > _MAX_NUMBERS:
-        return f"a scale of {labels.n_labels:,} distinct numbers has no majority"
-    n_present = np.count_nonzero(pairs.humans >= 0, axis=0)
-    if int(n_present.sum()) * int(n_present.max(initial=0)) > _MAX_COMPARISONS:
-        return "counting the votes of so many annotators on so many labels would take too long"
-    return None
-
-
-def _compare_with_majority(
-    pairs: RaterPairs, raters: Sequence[int | None], disagreements: Sequence[Disagreement]
-) -> Iterator[ItemSums]:
-    """Compare raters with the majority of all annotators but one, for every one.
-
-    A rater is the number of a judge, or None for the annotator who is left out. Its sums have one
-    pair per annotator, on the items of that annotator.
-    """
-    sums = [
-        PairSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
-        for disagreement in disagreements
-    ]
-    for who, left_out, item in pairs.label_chunks():
-        row, label, weight = _list_votes(pairs, left_out, item)
-        for number, each in zip(raters, sums, strict=True):
-            whose = left_out if number is None else np.full(len(left_out), number)
-            place = (whose[row], left_out[row], item[row])
-            each.add(_pair_with_vote(pairs, who, place, (label, weight)))
-    yield from (each.finish() for each in sums)
-
-
-def _list_votes(
-    pairs: RaterPairs, raters: NDArray[np.intp], items: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
-    """Return, for each label, the item's majority labels among the others, with weights."""
-    n_slots = max(pairs.slot_codes.shape[1], 1)
-    step = max(1, _ROWS_AT_ONCE // n_slots)
-    parts = [
-        _votes_of_others(pairs, raters[k : k + step], items[k : k + step], k)
-        for k in range(0, len(raters), step)
-    ]
-    if not parts:
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0)
-    rows, labels, weights = zip(*parts, strict=True)
-    return np.concatenate(rows), np.concatenate(labels), np.concatenate(weights)
-
-
-def _votes_of_others(
-    pairs: RaterPairs, raters: NDArray[np.intp], items: NDArray[np.intp], offset: int
-) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
-    codes = pairs.slot_codes[items]
-    slots = np.arange(codes.shape[1]) if pairs.slots is None else pairs.slots[items]
-    counted = (codes >= 0) & (slots != raters[:, np.newaxis])
-    votes = np.zeros(codes.shape, dtype=np.int32)
-    repeated = np.zeros(codes.shape, dtype=np.bool_)
-    for slot in range(codes.shape[1]):
-        same = (codes == codes[:, slot, np.newaxis]) & counted[:, slot, np.newaxis]
-        votes += same
-        repeated[:, slot + 1 :] |= same[:, slot + 1 :]
-    votes[~counted] = 0
-    top = counted & ~repeated & (votes == votes.max(axis=1, initial=1, keepdims=True))
-    row, place = np.nonzero(top)
-    return row + offset, codes[row, place], 1 / np.count_nonzero(top, axis=1)[row]
-
-
-def _pair_with_vote(
-    pairs: RaterPairs,
-    who: range,
-    place: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
-    vote: tuple[NDArray[Any], NDArray[np.float64]],
-) -> PairedLabels:
-    whose, left_out, item = place
-    own = pairs.labels.codes[whose, item]
-    kept = own >= 0
-    raters = np.array(who)
-    return PairedLabels(
-        item=item[kept],
-        group=left_out[kept] - who.start,
-        first=own[kept],
-        second=vote[0][kept],
-        raters=np.stack([raters, raters], axis=1),
-        weight=vote[1][kept],
-    )
-
-
-# With the majority of the panel ---------------------------------------------------------------
-
-
-def _compare_with_panel_vote(
-    pairs: RaterPairs, judges: Sequence[int | None], disagreements: Sequence[Disagreement]
-) -> Iterator[ItemSums]:
-    """Compare judges with the majority of all annotators: one pair each."""
-    nobody = np.full(pairs.n_items, -1)
-    item, label, weight = _list_votes(pairs, nobody, np.arange(pairs.n_items))
-    for judge, disagreement in zip(judges, disagreements, strict=True):
-        place = (np.full(len(item), judge), np.zeros(len(item), dtype=np.intp), item)
-        yield pairs.sum([_pair_with_vote(pairs, range(1), place, (label, weight))], disagreement)

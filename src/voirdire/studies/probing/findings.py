@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.judging.binding import EngineJudge
-from voirdire.stats.agreement.krippendorff import krippendorff_alpha
+from voirdire.stats.agreement import krippendorff_alpha
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
 from voirdire.stats.paired_change import measure_change
