@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from alt_tests import alt_tests
-from voirdire.cli.printing import print_json, print_result, print_tables, progress
+from voirdire.cli.printing import Printed, print_json, print_tables, progress
 from voirdire.cli.written_files import write_text
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.reporting import ResultTables
@@ -22,7 +22,7 @@ def examination(study):
 
 
 def test_json_goes_to_stdout_alone(examination, capsys):
-    print_result({"examinations": examination.results}, as_json=True)
+    Printed(as_json=True).print({"examinations": examination.results})
 
     out, err = capsys.readouterr()
     assert len(json.loads(out)["examinations"]) == 8

@@ -54,17 +54,6 @@ def test_every_question_is_measured_as_scikit_learn_does(labels):
         assert row.recalibrated["platt"].brier < parts.brier  # judges here are too unsure
 
 
-def test_the_frame_has_a_row_for_each_result(labels):
-    gold, judged = labels
-    found = examine_gold(judges=judged, gold=gold)
-
-    frame = found.frame()
-
-    assert frame["question"].to_list() == ["apologises", "refuses"]
-    assert frame["auc_low"][0] == found.results[0].classification.figures["auc"].low
-    assert frame["threshold"][1] == found.results[1].threshold.threshold
-
-
 def test_a_choice_has_figures_over_all_labels():
     words = ["yes", "no", "partly"]
     gold = {item: words[item % 3] for item in range(60)}

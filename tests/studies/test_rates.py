@@ -88,15 +88,6 @@ def test_two_groups_are_compared(study):
     assert found.difference.difference.low > 0.05
 
 
-def test_the_frame_has_a_row_for_each_group(study):
-    sides, items, _, _ = study
-    frame = voirdire.rate(**sides, by="model", metadata=items).frame()
-
-    assert frame["group"].to_list() == [None, "a", "b"]
-    assert (frame["low"] < frame["rate"]).all()
-    assert frame["n_items"].to_list() == [900, 450, 450]
-
-
 def test_a_choice_needs_the_label_that_is_counted():
     labels = {n: ("yes", "no", "partly")[n % 3] for n in range(90)}
 

@@ -527,18 +527,6 @@ def test_a_result_is_named_by_judge_question_alignment_and_margin(make_survey):
     assert alone["judge"] is alone.results[0]
 
 
-def test_a_frame_has_a_row_for_each_result(make_survey):
-    survey = make_survey()
-    found = examine(judges=survey.judges, humans=survey.humans, epsilon=[0.1, 0.2], around=False)
-
-    frame = found.frame()
-
-    assert frame.height == len(found.results) == 4
-    for row, result in zip(frame.iter_rows(named=True), found.results, strict=True):
-        assert row.pop("n_failures") == result.worst_case.n_failures
-        assert row == {name: getattr(result, name) for name in row}
-
-
 # Pairwise ---------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from voirdire._messages import shorten
 from voirdire.cli import options as typed
 from voirdire.cli.calls import require, say
-from voirdire.cli.printing import print_result, say_drops, start_reading
+from voirdire.cli.printing import Printed, say_drops, start_reading
 from voirdire.cli.progress import watch
 from voirdire.cli.written_files import check_output, check_written, write_text
 from voirdire.errors import InputError
@@ -33,7 +33,7 @@ def distill_command(
     rubric: Annotated[str | None, Parameter(metavar="NAME|FILE")] = None,
     settings: DistillOptions = DistillOptions(),
     card: Annotated[Path | None, Parameter(metavar="FILE.md")] = None,
-    as_json: typed.AsJson = False,
+    printed: Printed = Printed(),
 ) -> None:
     """Make a local judge from labelled responses, with a card that says how good it is.
 
@@ -84,14 +84,13 @@ def distill_command(
     is_whole = rubric is not None and not settings.questions
     asked = shlex.quote(rubric) if rubric and is_whole else "RUBRIC.yaml"
     judge = shlex.quote(str(output))
-    print_result(
+    printed.print(
         {"output": str(output), **distilled.as_dict()},
         summary,
         f"{output}: learnt {counted(len(distilled.judge.questions), 'question')} from "
         f"{distilled.n_items:,} items\n",
         *([] if is_whole else ["With a rubric that asks these questions:"]),
         f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet",
-        as_json=as_json,
     )
 
 

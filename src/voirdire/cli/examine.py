@@ -199,14 +199,14 @@ def _show(
     from voirdire.records import as_plain
     from voirdire.studies.gold import majority_labels
 
-    content = {} if not shown.as_json else as_plain(examination)
-    if not shown.as_json:
+    content = {} if not shown.is_data else as_plain(examination)
+    if not shown.is_data:
         shown.show(examination, details=details)
     if calibration is not None:
         with printing.progress("calibrating"):
             labels = study.gold or majority_labels(study.humans)
             measured = studies.examine_gold(judges=study.judges, gold=labels, **measuring)
-        if not shown.as_json:
+        if not shown.is_data:
             whose = "majority of the annotators, as if it were right"
             printing.print_text(f"\nAgainst the {'gold labels' if study.gold else whose}:\n")
             printing.print_tables(reporting.ResultTables(measured, details=details))
@@ -216,9 +216,9 @@ def _show(
         with printing.progress("probing"):
             report = run()
         content["probes"] = [*content.get("probes", ()), report]
-        if not shown.as_json:
+        if not shown.is_data:
             printing.print_tables("", reporting.ResultTables(report, details=details))
-    if shown.as_json:
+    if shown.is_data:
         shown.show(examination, content=content)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voirdire import rewards, studies
 from voirdire._messages import shorten
@@ -72,7 +72,6 @@ def examine_reward_command(
     from voirdire.judging.judges_file import is_judges_file
     from voirdire.judging.outputs import STORE_NAME
     from voirdire.models import is_model_name
-    from voirdire.reporting import to_json
     from voirdire.reporting.progress_text import judging_text
     from voirdire.rewards.reward_judge import choose_judge
 
@@ -114,5 +113,4 @@ def examine_reward_command(
         source = "<stdin>" if comparisons == "-" else comparisons
         msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
         raise NoDataError(msg)
-    content: Any = to_json(examination) if shown.as_json else None
-    shown.show(examination, content=content, details=details)
+    shown.show(examination, details=details)

@@ -49,7 +49,7 @@ def fit_command(
     certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
     require_certified: typed.RequireCertified = False,
     name: str | None = None,
-    as_json: typed.AsJson = False,
+    printed: printing.Printed = printing.Printed(),
 ) -> None:
     """Fit the weights of a reward to comparisons of completions.
 
@@ -117,7 +117,7 @@ def fit_command(
         printing.say_drops(fit.dropped, output="--json")
         printing.say_notes(fit.notes)
     else:
-        also = ("rubric", "output", "weights", "orientation", "judge", "name", "as_json")
+        also = ("rubric", "output", "weights", "orientation", "judge", "name", "as_json", "as_csv")
         idle = [field for field in list_typed() if field not in also]
         refuse(idle, why="`--weights` are given, and nothing is fitted")
         from voirdire.rewards import against_demands
@@ -141,7 +141,8 @@ def fit_command(
         other = f"  voirdire examine-reward OTHER_COMPARISONS {taken} --report reward.html"
         tables.append(other)
     tables.append(f"  voirdire score ITEMS {taken} -o rewards.jsonl")
-    printing.print_result({"output": str(output), **content}, *tables, as_json=as_json)
+    rows = "behaviors.weights" if weights is None else None
+    printed.print({"output": str(output), **content}, *tables, rows=rows)
 
 
 def _is_reward(path: Path) -> bool:

@@ -35,7 +35,7 @@ def judge_command(
     show_prompt: bool = False,
     dry_run: typed.DryRun = False,
     show_card: bool = False,
-    as_json: typed.AsJson = False,
+    printed: printing.Printed = printing.Printed(),
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
 
@@ -59,7 +59,7 @@ def judge_command(
     """
     if show_card:
         card = judging.load_local_judge(judge).card
-        printing.print_result(card.to_dict(), card.to_markdown(), as_json=as_json)
+        printed.print(card.to_dict(), card.to_markdown())
         return
     if show_prompt:
         _print_prompts(items, judge, asking, rubric=rubric, settings=settings)
@@ -78,20 +78,15 @@ def judge_command(
         about: dict[str, Any] = {"rubric": rubric, "output": place, "settings": settings}
         estimates = [judging.estimate_run(items, judge=each, **about) for each in judges]
         tables = reporting.ResultTables(estimates_view(estimates))
-        printing.print_result({"estimates": estimates}, tables, as_json=as_json)
+        printed.print({"estimates": estimates}, tables)
         return
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
         raise UsageError(msg)
-    printing.check_streamed(output, as_json=as_json)
+    printed.check_streamed(output)
     judged = run_judges(items, str(output), settings, judge=judge, judges=judges, rubric=rubric)
-    if several:
-        failed = {name: str(error) for name, error in judged.failed.items()}
-        content = {"judged": [row.as_dict() for row in judged], "failed": failed}
-        shown = [reporting.ResultTables(judged)] if judged else []
-        printing.print_result(content, *shown, as_json=as_json)
-    else:
-        printing.print_result(judged[0], reporting.ResultTables(judged[0]), as_json=as_json)
+    result: Any = judged if several else judged[0]
+    printed.print(result, *([reporting.ResultTables(result)] if judged else []))
     if say_problems(judged) or judged.failed:
         raise SystemExit(1)
 

@@ -107,6 +107,7 @@ def _option(name: str, **more: Any) -> Parameter:
 
 # Kinds ----------------------------------------------------------------------------------------
 
+AsCsv: TypeAlias = Annotated[bool, _option("AsCsv")]
 AsJson: TypeAlias = Annotated[bool, _option("AsJson")]
 Behavior: TypeAlias = Annotated[str | None, _option("Behavior")]
 Columns: TypeAlias = Annotated[Any, _option("columns")]

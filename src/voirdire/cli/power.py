@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from voirdire import reporting
 from voirdire._messages import shorten
 from voirdire._types import AlignmentName
 from voirdire.cli import options as typed
@@ -140,5 +139,4 @@ def power_command(
                 clustered=reading.cluster is not None,
                 **asked,
             )
-    content = reporting.to_json(result) if shown.as_json else None
-    shown.show(result, content=content, plot=plot)
+    shown.show(result, plot=plot)

@@ -20,7 +20,7 @@ from cyclopts import Parameter
 from voirdire import reporting
 from voirdire._messages import shorten
 from voirdire.cli.calls import check_sources, require, rewrite_as_options, say
-from voirdire.cli.options import AsJson, ReportLanguage
+from voirdire.cli.options import AsCsv, AsJson, ReportLanguage
 from voirdire.cli.written_files import check_written, write_bytes, write_text
 from voirdire.errors import DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning
 
@@ -39,8 +39,56 @@ _MOST_SHOWN = 5
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Shown:
-    """How a result is shown: on the terminal or as JSON, and as a page.
+class Printed:
+    """How a result is printed: for people, or as JSON or CSV for programs."""
+
+    as_json: AsJson = False
+    as_csv: AsCsv = False
+
+    def __post_init__(self) -> None:
+        """Refuse two forms at once."""
+        require(not (self.as_json and self.as_csv), "`--json` and `--csv` exclude each other.")
+
+    @property
+    def is_data(self) -> bool:
+        """Whether a program reads it."""
+        return self.as_json or self.as_csv
+
+    def check_streamed(self, output: object) -> None:
+        """Refuse two things on standard output at once."""
+        form = "--csv" if self.as_csv else "--json"
+        rule = f"`{form}` must not be given with `-o -`: both print to standard output."
+        require(str(output) != "-" or not self.is_data, rule)
+
+    def print(self, content: Any, *tables: RenderableType, rows: str | None = None) -> None:
+        """Print a result, or the JSON of one with its list `rows`, in the form that is wanted.
+
+        Beside rows on standard output its tables go to standard error.
+        """
+        if self.as_json:
+            print_json(content.as_dict() if hasattr(content, "as_dict") else content)
+        elif self.as_csv:
+            from voirdire.io.files import write_csv
+            from voirdire.records.tables import Tabular, as_table
+
+            is_table = isinstance(content, Tabular)
+            frame = content.frame() if is_table else as_table(_as_json(content), rows)
+            print_text(write_csv(frame))
+        else:
+            is_streamed = getattr(content, "output", None) == "-"
+            print_tables(*tables, stream=sys.stderr if is_streamed else None)
+
+    def sum_up(self, summary: Any, *, what: str = "row", **about: Any) -> None:
+        """Print what a run over a file gave; say before which rows were set aside."""
+        n, output = summary.n_dropped, summary.dropped_output
+        say_drops(summary.dropped, what=what, n_dropped=n, output=output)
+        self.print(summary, reporting.ResultTables(reporting.rows(summary, **about)))
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Shown(Printed):
+    """How a result is shown: printed, and as a page.
 
     Parameters
     ----------
@@ -50,7 +98,6 @@ class Shown:
 
     report: Path | None = None
     language: ReportLanguage = "en"
-    as_json: AsJson = False
 
     def check(self, **others: Path | None) -> None:
         """Refuse to write over a file of another kind, and two results to one file."""
@@ -80,34 +127,9 @@ class Shown:
             with progress("writing the report"):
                 write_text(self.report, make(result, language=self.language, **about))
             say(f"report: {self.report}")
-        if not self.as_json and not tables:
+        if not self.is_data and not tables:
             tables = (reporting.ResultTables(result, details=details),)
-        print_result(result if content is None else content, *tables, as_json=self.as_json)
-
-
-def check_streamed(output: object, *, as_json: bool) -> None:
-    """Refuse rows and JSON on standard output at once."""
-    rule = "`--json` must not be given with `-o -`: both print to standard output."
-    require(str(output) != "-" or not as_json, rule)
-
-
-def print_result(content: Any, *tables: RenderableType, as_json: bool) -> None:
-    """Print a result as JSON, or as tables: beside rows on standard output, on standard error."""
-    if not as_json:
-        is_streamed = getattr(content, "output", None) == "-"
-        print_tables(*tables, stream=sys.stderr if is_streamed else None)
-    elif isinstance(content, str):
-        print_text(content + "\n")
-    else:
-        print_json(content.as_dict() if hasattr(content, "as_dict") else content)
-
-
-def print_summary(summary: Any, *, as_json: bool, what: str = "row", **about: Any) -> None:
-    """Print what a run over a file gave; say before which rows were set aside."""
-    n, output = summary.n_dropped, summary.dropped_output
-    say_drops(summary.dropped, what=what, n_dropped=n, output=output)
-    tables = reporting.ResultTables(reporting.rows(summary, **about))
-    print_result(summary, tables, as_json=as_json)
+        self.print(result if content is None else content, *tables)
 
 
 def print_tables(*tables: RenderableType, stream: TextIO | None = None) -> None:
@@ -123,11 +145,14 @@ def print_tables(*tables: RenderableType, stream: TextIO | None = None) -> None:
 
 def print_json(result: Any) -> None:
     """Print a result as one JSON object; null stands for what is no number."""
+    print_text(json.dumps(_as_json(result), ensure_ascii=False, indent=2) + "\n")
+
+
+def _as_json(result: Any) -> Any:
     from voirdire.documents import plain_json
     from voirdire.records import as_plain
 
-    content = plain_json(as_plain(result))
-    print_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    return plain_json(as_plain(result))
 
 
 def print_text(text: str) -> None:

@@ -78,7 +78,7 @@ def probe_command(
         tables = [ResultTables(estimates_view(estimates))] if estimates else []
         content = {"n_versions": n_versions, "estimates": estimates}
         text = f"It would ask about {summary}."
-        printing.print_result(content, text, *tables, as_json=shown.as_json)
+        shown.print(content, text, *tables)
         return
     say(f"asking about {summary}")
     keeping = printing.keep_when_stopped(items, store=settings.store, keeps=bool(estimates))

@@ -35,7 +35,7 @@ def replay_command(
     judge: Annotated[typed.RewardJudge, Parameter(help=_JUDGE)] = None,
     settings: ReplayOptions = ReplayOptions(),
     asking: UsualOptions = UsualOptions(),
-    as_json: typed.AsJson = False,
+    printed: printing.Printed = printing.Printed(),
 ) -> None:
     """Give a training run's completions the rewards that another reward would have given.
 
@@ -60,7 +60,7 @@ def replay_command(
         about: Any = {"settings": settings, "judge": made, "progress": tell}
         replayed = rewards.replay(run, reward, output=output, **about)
     printing.say_notes(replayed.notes, replayed.dropped)
-    printing.print_result(replayed, reporting.ResultTables(replayed), as_json=as_json)
+    printed.print(replayed, reporting.ResultTables(replayed))
     if not replayed.n_after:
         say("voirdire: no completion got a reward.")
         raise SystemExit(1)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire.cli import options as typed
-from voirdire.cli.printing import print_result, progress, start_reading
+from voirdire.cli.printing import Printed, progress, start_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def replies_command(
     judged: typed.JudgedPart = "final_answer",
     columns: typed.Columns = None,
     format: typed.Format = None,
-    as_json: typed.AsJson = False,
+    printed: Printed = Printed(),
 ) -> None:
     """Show what language models replied, and why calls failed.
 
@@ -74,4 +74,4 @@ def replies_command(
             failed=failed,
             limit=limit,
         )
-    print_result(listing, ResultTables(listing), as_json=as_json)
+    printed.print(listing, ResultTables(listing))

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from voirdire._types import RubricKind
 from voirdire.cli.calls import require
 from voirdire.cli.options import AsJson, NewFile
-from voirdire.cli.printing import print_json, print_result, print_text
+from voirdire.cli.printing import Printed, print_json, print_text
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
 
-def list_command(*, as_json: AsJson = False) -> None:
+def list_command(*, printed: Printed = Printed()) -> None:
     """List the rubrics that come with voirdire."""
     from voirdire.rubrics import built_in_rubrics, load_rubric
 
     rubrics = {name: load_rubric(name) for name in built_in_rubrics()}
     content = {"rubrics": [_sum_up(rubric) for rubric in rubrics.values()]}
-    print_result(content, _lay_out(rubrics), as_json=as_json)
+    printed.print(content, _lay_out(rubrics))
 
 
 def _lay_out(rubrics: dict[str, Rubric]) -> ResultTables:
@@ -63,7 +63,7 @@ def check_command(
     files: Annotated[list[str], Parameter(metavar="FILE...")],
     /,
     *,
-    as_json: AsJson = False,
+    printed: Printed = Printed(),
 ) -> None:
     """Check rubric files: every problem on a line, with file, line and column; exit 1 if any.
 
@@ -77,7 +77,7 @@ def check_command(
     contents = [row for row, _ in checked.values()]
     problems = [problem["text"] for row in contents for problem in row["problems"]]
     shown = (*problems, *((_lay_out(rubrics),) if rubrics else ()))
-    print_result({"files": contents}, *shown, as_json=as_json)
+    printed.print({"files": contents}, *shown)
     if problems:
         raise SystemExit(1)
 

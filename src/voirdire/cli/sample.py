@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 from voirdire._types import Language
 from voirdire.cli import options as typed
-from voirdire.cli.printing import print_result, progress, say_notes, start_reading
+from voirdire.cli.printing import Printed, progress, say_notes, start_reading
 
 
 def sample_command(
@@ -22,7 +22,7 @@ def sample_command(
     n_annotators: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
     language: Language = "en",
     seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
-    as_json: typed.AsJson = False,
+    printed: Printed = Printed(),
 ) -> None:
     """Draw completions of a training run for people to label, and the judge to be examined on.
 
@@ -54,4 +54,4 @@ def sample_command(
         files = write_sample(sample, output, n_annotators=n_annotators, language=language)
     say_notes(files.notes, sample.dropped)
     content = sample.as_dict() | {"files": files.as_dict()}
-    print_result(content, ResultTables(sample_view(sample, files)), as_json=as_json)
+    printed.print(content, ResultTables(sample_view(sample, files)))

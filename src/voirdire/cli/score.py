@@ -32,7 +32,7 @@ def score_command(
     require_certified: typed.RequireCertified = False,
     settings: ScoringOptions = ScoringOptions(),
     workers: typed.Workers = 0,
-    as_json: typed.AsJson = False,
+    printed: printing.Printed = printing.Printed(),
 ) -> None:
     """Give responses their rewards: base reward plus weighted verdicts, to a file.
 
@@ -49,7 +49,7 @@ def score_command(
         Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: the items are
         judged now.
     """
-    printing.check_streamed(output, as_json=as_json)
+    printed.check_streamed(output)
     judge = choose_name(judge, only, verdicts=verdicts)
     if verdicts:
         refuse((*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
@@ -81,7 +81,7 @@ def score_command(
             progress=tell,
         )
     printing.say_notes(summary.notes)
-    printing.print_summary(summary, as_json=as_json)
+    printed.sum_up(summary)
     if not summary.n_scored:
         say("voirdire: no item got a reward.")
         raise SystemExit(1)

@@ -37,7 +37,7 @@ def synthesize_command(
     settings: SynthesisOptions = SynthesisOptions(),
     asking: WriterOptions = WriterOptions(),
     judge: typed.JudgeName = "local",
-    as_json: typed.AsJson = False,
+    printed: printing.Printed = printing.Printed(),
 ) -> None:
     """Have a model write completions of every quality for prompts, verified by a judge.
 
@@ -60,7 +60,7 @@ def synthesize_command(
         Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
     """
-    printing.check_streamed(output, as_json=as_json)
+    printed.check_streamed(output)
     printing.start_reading()
     from voirdire.reporting.progress_text import synthesis_text
 
@@ -85,7 +85,7 @@ def synthesize_command(
             progress=tell,
             **{name: getattr(asking, name) for name in OF_WRITER},
         )
-    printing.print_summary(summary, as_json=as_json, what="prompt", rubric=rubric)
+    printed.sum_up(summary, what="prompt", rubric=rubric)
     if not summary.n_written:
         say("voirdire: no completion came about.")
         raise SystemExit(1)

@@ -22,13 +22,16 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from json import JSONDecodeError
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 import msgspec
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
     "FORMATS_BY_SUFFIX",
@@ -41,6 +44,7 @@ __all__ = [
     "csv_rows",
     "decode_json",
     "decode_windows_1252",
+    "escape_formula",
     "files_of",
     "find_delimiter",
     "got",
@@ -52,6 +56,7 @@ __all__ = [
     "plain_value",
     "read_document",
     "split_records",
+    "write_csv",
 ]
 
 Source: TypeAlias = str | Path | IO[bytes]
@@ -592,3 +597,24 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+# Tables that are written --------------------------------------------------------------------------
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Characters that begin a formula in spreadsheets, in some languages also in full width."""
+
+
+def escape_formula(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run as a formula."""
+    begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_FORMULA_STARTS)
+    return f"'{text}" if begins_so else text
+
+
+def write_csv(frame: pl.DataFrame) -> str:
+    """Write a table as CSV in which no text is a formula; what is null is empty."""
+    import polars as pl
+
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    escaped = (pl.col(name).map_elements(escape_formula, return_dtype=pl.String) for name in texts)
+    return frame.with_columns(escaped).rename(escape_formula).write_csv()

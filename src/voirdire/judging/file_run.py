@@ -20,6 +20,7 @@ from voirdire.judging.run import Stopping, judge_batches
 from voirdire.judging.settings import JudgingSettings
 from voirdire.judging.summary import JudgingProgress, JudgingSummary, RunRecord
 from voirdire.judging.tables import make_verdicts
+from voirdire.records.tables import Tabular
 from voirdire.records.verdicts import is_verdict_table
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def judge_source(
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 
 
-class SeveralJudged(list["JudgingSummary"]):
+class SeveralJudged(list["JudgingSummary"], Tabular, rows="judged.questions"):
     """Summaries of the judges that finished, and the errors of the others.
 
     Attributes
@@ -160,6 +161,11 @@ class SeveralJudged(list["JudgingSummary"]):
     def __init__(self) -> None:
         super().__init__()
         self.failed: dict[str, VoirdireError] = {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        failed = {name: str(error) for name, error in self.failed.items()}
+        return {"judged": [row.as_dict() for row in self], "failed": failed}
 
 
 def judge_file_with_several(

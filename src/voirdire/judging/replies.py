@@ -20,6 +20,7 @@ from voirdire.judging.call_plan import (
 from voirdire.judging.calls import CallFailure, decode_attempt
 from voirdire.judging.outputs import STORE_NAME, open_replies
 from voirdire.judging.settings import StoredReplies
+from voirdire.records.tables import Tabular
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class StoredReply:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplyListing:
+class ReplyListing(Tabular, rows="replies"):
     """Replies of a store.
 
     Attributes

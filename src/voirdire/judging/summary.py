@@ -22,6 +22,7 @@ from voirdire.records.replies import (
     CallSummary,
     describe_missing_mass,
 )
+from voirdire.records.tables import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,7 +117,7 @@ class ClassSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgingSummary:
+class JudgingSummary(Tabular, rows="questions"):
     """Summary of a run of judging.
 
     Attributes

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from voirdire.records.tables import Tabular
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,7 +16,7 @@ CERTIFICATE_SCHEMA = "voirdire.certificate/1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
+class Certificate(Tabular, rows="examinations"):
     """The reproducible record of an examination.
 
     Two runs over the same labels with the same settings write the same certificate, but for

@@ -20,6 +20,7 @@ from voirdire.judging.binding import check_behavior
 from voirdire.judging.file_run import judge_source
 from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import STORE_NAME, TableWriter
+from voirdire.records.tables import Tabular
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import make_contribution_frame, name_contributions
@@ -99,7 +100,7 @@ class ScoringProgress:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoringSummary:
+class ScoringSummary(Tabular, rows="behaviors"):
     """The figures of a run of scoring.
 
     Attributes

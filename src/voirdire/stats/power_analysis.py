@@ -15,6 +15,7 @@ from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
 from voirdire.records import as_plain
+from voirdire.records.tables import Tabular
 from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.comparison import MOST_FLIPPED, HumanBlock, flip_signs
 from voirdire.stats.exact_test import exact_bounds
@@ -157,7 +158,7 @@ class SmallestSize:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerResult:
+class PowerResult(Tabular, rows="rows"):
     """The power of studies of many sizes.
 
     Attributes

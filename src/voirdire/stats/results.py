@@ -16,6 +16,7 @@ from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the
     Share,
 )
 from voirdire.records.items import Dropped  # noqa: TC001  # as above
+from voirdire.records.tables import Tabular
 from voirdire.stats.agreement import KrippendorffResult  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AltTestResult:
+class AltTestResult(Tabular, rows="annotators"):
     """May the judge replace the annotators? One question, judge, alignment and ε.
 
     Attributes

@@ -17,6 +17,7 @@ from voirdire.io.cells import label_text
 from voirdire.io.labels import hash_labels, match_pairs
 from voirdire.judging import JudgeCalibration, QuestionCalibration
 from voirdire.records import Dropped  # noqa: TC001  # what reads the JSON looks at the types
+from voirdire.records.tables import Tabular
 from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,
@@ -38,8 +39,6 @@ from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable
@@ -92,7 +91,7 @@ class GoldResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldExamination:
+class GoldExamination(Tabular, rows="gold"):
     """Results of judges against gold labels.
 
     Attributes
@@ -117,16 +116,6 @@ class GoldExamination:
     fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     gold_hash: str = field(default="", repr=False)
-
-    def frame(self) -> pl.DataFrame:
-        """Return the results as a table, a row each.
-
-        Columns `question`, `judge`, `n_items`, `n_failures`, `always` (the accuracy of the constant
-        that does best), each figure with its ends `..._low` and `..._high`, and `threshold`.
-        """
-        import polars as pl
-
-        return pl.DataFrame([_row(result) for result in self.results], infer_schema_length=None)
 
     def calibration(self, judge: str | None = None) -> JudgeCalibration:
         """Return the recommended calibration of a judge.
@@ -178,22 +167,6 @@ class GoldExamination:
             gold_hash=self.gold_hash,
             questions=rows,
         )
-
-
-def _row(result: GoldResult) -> dict[str, Any]:
-    classification = result.classification
-    row: dict[str, Any] = {
-        "question": result.question,
-        "judge": result.judge,
-        "n_items": classification.n_items,
-        "n_failures": classification.n_failures,
-        "always": classification.always["accuracy"],
-    }
-    for name in _FIGURES:
-        each = classification.figures.get(name)
-        for ending, end in (("", "estimate"), ("_low", "low"), ("_high", "high")):
-            row[name + ending] = None if each is None else getattr(each, end)
-    return row | {"threshold": None if result.threshold is None else result.threshold.threshold}
 
 
 def examine_gold(

@@ -14,6 +14,7 @@ from voirdire.io import Reading
 from voirdire.io.labels import match_pairs
 from voirdire.io.values import format_name
 from voirdire.records import Dropped
+from voirdire.records.tables import Tabular
 from voirdire.stats import (
     ChainedRate,
     RateDifference,
@@ -67,7 +68,7 @@ class QuestionRate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RateReport:
+class RateReport(Tabular, rows="rates"):
     """Rates of all questions and judges.
 
     Attributes
@@ -86,35 +87,6 @@ class RateReport:
     chains: dict[str, ChainedRate] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     understood: str = ""
-
-    def frame(self) -> pl.DataFrame:
-        """Return the rates as a table: a row per question, judge and group.
-
-        Columns `question`, `judge`, `group` (null for all items), `rate`, `low`, `high`, `method`,
-        `human`, `human_low`, `human_high`, `naive`, `n_items` and `n_labelled`.
-        """
-        import polars as pl
-
-        rows = [
-            {
-                "question": each.question,
-                "judge": each.judge,
-                "group": group,
-                "rate": result.rate.estimate,
-                "low": result.rate.low,
-                "high": result.rate.high,
-                "method": result.method,
-                "human": result.human.estimate,
-                "human_low": result.human.low,
-                "human_high": result.human.high,
-                "naive": result.naive.estimate,
-                "n_items": result.n_items,
-                "n_labelled": result.n_labelled,
-            }
-            for each in self.results
-            for group, result in ((None, each.result), *each.groups.items())
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def rate(

@@ -18,6 +18,7 @@ from voirdire._validation import change_fields, check_epsilons, check_names
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io import Reading
 from voirdire.records import Dropped
+from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.figures import passes
 from voirdire.stats.results import html_table, summary_rows, text_table
@@ -106,7 +107,7 @@ class PooledResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examination:
+class Examination(Tabular, rows="examinations"):
     """Everything that an examination found: what `voirdire examine --json` prints.
 
     Attributes
@@ -184,24 +185,6 @@ class Examination:
             msg = f"[judge, question, alignment, epsilon] must name one result, got {key!r} for "
             raise KeyError(f"{msg}{len(rows)} of {len(self.results)} results. There are {listing}.")
         return rows[0]
-
-    def frame(self) -> pl.DataFrame:
-        """Return the results as a table, a row each, without the annotators' rows.
-
-        Columns `judge`, `question`, `alignment`, `epsilon`, `outcome`, `passed`, `winning_rate`,
-        `advantage_probability`, `human_advantage`, `smallest_epsilon`, `n_items`, `n_annotators`
-        and `n_failures`, what each is as in `voirdire.stats.AltTestResult`.
-        """
-        import polars as pl
-
-        names = (
-            *("judge", "question", "alignment", "epsilon", "outcome", "passed", "winning_rate"),
-            *("advantage_probability", "human_advantage", "smallest_epsilon"),
-            *("n_items", "n_annotators"),
-        )
-        columns = {name: [getattr(row, name) for row in self.results] for name in names}
-        failures = [row.worst_case.n_failures for row in self.results]
-        return pl.DataFrame(columns | {"n_failures": failures}, strict=False)
 
 
 def examine(

@@ -14,6 +14,7 @@ from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.judging.binding import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
+from voirdire.records.tables import Tabular
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
@@ -59,7 +60,7 @@ REWARD_FIT_SCHEMA = "voirdire.reward_fit/1"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewardFit:
+class RewardFit(Tabular, rows="behaviors.weights"):
     """A reward model with the record of its fit.
 
     Attributes

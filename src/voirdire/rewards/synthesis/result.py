@@ -10,6 +10,7 @@ import msgspec
 
 from voirdire._messages import shorten
 from voirdire.judging.binding import note_distrust
+from voirdire.records.tables import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -226,7 +227,7 @@ class SynthesisProgress:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SynthesisSummary:
+class SynthesisSummary(Tabular, rows="slots"):
     """How a synthesis went.
 
     Attributes

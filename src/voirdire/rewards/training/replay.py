@@ -22,6 +22,7 @@ from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import BoundJudge
 from voirdire.judging.outputs import STORE_NAME, TableWriter
 from voirdire.records import Failure, Verdicts
+from voirdire.records.tables import Tabular
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.file_scoring import SCORE_COLUMNS, make_reward_frame, open_rewards
 from voirdire.rewards.reward_file import load_reward
@@ -128,7 +129,7 @@ class ReplayPart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay:
+class Replay(Tabular, rows="behaviors"):
     """A training run's completions under another reward.
 
     Attributes

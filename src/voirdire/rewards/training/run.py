@@ -6,6 +6,7 @@ from collections.abc import Mapping  # noqa: TC003  # msgspec reads the types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from voirdire.records.tables import Tabular
 from voirdire.rewards.certification import CertificateState  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class TrainingStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingRun:
+class TrainingRun(Tabular, rows="steps"):
     """What was written down of a training run.
 
     Attributes

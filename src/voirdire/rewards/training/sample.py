@@ -20,6 +20,7 @@ from voirdire._types import Language
 from voirdire._validation import check_choice, check_count
 from voirdire.documents import plain_json
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.files import escape_formula
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.completion_rows import (
@@ -43,7 +44,6 @@ __all__ = [
     "SampleFiles",
     "SampledItem",
     "TrainingSample",
-    "escape_formula",
     "sample_training_run",
     "write_sample",
 ]
@@ -280,8 +280,6 @@ SHEET_COLUMNS = ("item", "question", "label", "asked", "annotator", "prompt", "r
 ITEMS, VERDICTS, KEY = "items.jsonl", "verdicts.parquet", "key.jsonl"
 _FEWEST_ITEMS = 30
 _OWNER_ONLY = 0o600
-_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Characters that begin a formula in spreadsheets, in some languages also in full width."""
 
 _Asked: TypeAlias = tuple["SampledItem", str, str]
 """An item, a proposition that is asked about it, and the proposition's text."""
@@ -396,12 +394,6 @@ def write_sample(
         command=_write_command(sheets, target / VERDICTS),
         notes=_note_few_items(rows),
     )
-
-
-def escape_formula(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula."""
-    begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_FORMULA_STARTS)
-    return f"'{text}" if begins_so else text
 
 
 def _list_questions(

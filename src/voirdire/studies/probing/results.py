@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from voirdire._types import RubricKind  # noqa: TC001
 from voirdire.judging import CallSummary  # noqa: TC001
 from voirdire.records import Dropped  # noqa: TC001
+from voirdire.records.tables import Tabular
 from voirdire.stats import Estimate, PairedChange  # noqa: TC001
 
 __all__ = [
@@ -175,7 +176,7 @@ class SelfPreference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeReport:
+class ProbeReport(Tabular, rows="probes"):
     """Findings of all probes of a judge.
 
     Attributes

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from voirdire._types import Share  # noqa: TC001  # as above
 from voirdire.records.items import Dropped  # noqa: TC001  # as above
+from voirdire.records.tables import Tabular
 
 __all__ = [
     "REWARD_EXAMINATION_SCHEMA",
@@ -247,7 +248,7 @@ class RewardNote:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewardExamination:
+class RewardExamination(Tabular, rows="error_rates"):
     """The examination of a reward; its fields are the keys of its JSON, where nan is null.
 
     Attributes
