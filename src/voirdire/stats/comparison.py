@@ -415,7 +415,7 @@ class Comparison:
             values, differences = map(np.concatenate, parts)
             p_value = _test_one_sided(float(advantage - beaten_by), values)
             if 0 < len(differences) <= MOST_FLIPPED:
-                p_value = max(p_value, flip_signs(differences))
+                p_value = max(p_value, float(flip_signs(differences)[-1]))
             results.append(
                 PairedGain(
                     advantage=float(advantage),
@@ -524,12 +524,20 @@ def _test_one_sided(difference: float, units: NDArray[np.float64]) -> float:
     return float(stdtr(n_units - 1, -difference / error))
 
 
-def flip_signs(values: NDArray[np.float64]) -> float:
-    """Return the share of the sign patterns of the values whose sum is as large as theirs."""
-    sums = np.zeros(1)
-    for value in values[np.abs(values) > 1e-12]:
-        sums = np.concatenate([sums + value, sums - value])
-    return float((sums >= values.sum() - 1e-12).mean())
+def flip_signs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of the sign patterns of the first k values whose sum is as large as theirs.
+
+    Of values of shape (..., n) the shares for k = 0 to n, shape (..., n + 1). A value of 0 changes
+    no share.
+    """
+    sums = np.zeros((*values.shape[:-1], 1))
+    shares = [np.ones(values.shape[:-1])]
+    for k in range(values.shape[-1]):
+        value = values[..., k, np.newaxis]
+        sums = np.concatenate([sums + value, sums - value], axis=-1)
+        theirs = sums[..., :1]  # all signs as they are
+        shares.append((sums >= theirs - 1e-12).mean(axis=-1))
+    return np.stack(shares, axis=-1)
 
 
 def imbalance_weights(

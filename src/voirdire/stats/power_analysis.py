@@ -700,12 +700,25 @@ class _FirstItems:
         """Count the items, or the clusters, of which any item is met."""
         return self.total(met & (self._earlier(met) == 0) if self.clustered else met)
 
-    def sum_units(self, values: NDArray[Any], study: int, size: int) -> NDArray[Any]:
-        """Sum the values of a study's first items within its clusters, where there are any."""
-        first = values[study, : self.sizes[size]]
-        if self._clusters is None:
-            return first
-        return np.bincount(self._clusters[study, : len(first)], first)
+    def flip_signs(
+        self, gains: NDArray[np.float64], n_differ: NDArray[Any], cells: tuple[NDArray[Any], ...]
+    ) -> NDArray[np.float64]:
+        """Find the exact p of the gains in some studies and sizes, where few units differ."""
+        if self._clusters is not None:
+            p_values = []
+            for study, size in zip(*cells, strict=True):
+                n_items = self.sizes[size]
+                sums = np.bincount(self._clusters[study, :n_items], gains[study, :n_items])
+                p_values.append(flip_signs(sums[np.abs(sums) > 1e-12])[-1])
+            return np.array(p_values)
+        # of each study the first gains that are not 0, by which all its sizes go
+        studies, row = np.unique(cells[0], return_inverse=True)
+        which, place = np.nonzero(gains[studies])
+        order = np.arange(len(which)) - np.searchsorted(which, which)
+        early = order < MOST_FLIPPED
+        values = np.zeros((len(studies), MOST_FLIPPED))
+        values[which[early], order[early]] = gains[studies[which[early]], place[early]]
+        return flip_signs(values)[row, n_differ[cells]]
 
     def _earlier(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum what stands before each item in its cluster."""
@@ -767,11 +780,10 @@ def _gain_p_values(
     if not first.clustered:  # gains are at most 1, so that few items have small squares
         few &= moved <= MOST_FLIPPED
     for number in np.unique(which[few]).tolist():
-        gap = gains[number]
-        cells = few & (which == number) & (first.count_units(gap != 0) <= MOST_FLIPPED)
-        for study, size in np.argwhere(cells).tolist():
-            flipped = flip_signs(first.sum_units(gap, study, size))
-            p_values[study, size] = max(p_values[study, size], flipped)
+        n_differ = first.count_units(gains[number] != 0)
+        cells = np.nonzero(few & (which == number) & (n_differ <= MOST_FLIPPED))
+        flipped = first.flip_signs(gains[number], n_differ, cells)
+        p_values[cells] = np.maximum(p_values[cells], flipped)
     return p_values
 
 
