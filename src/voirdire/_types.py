@@ -49,8 +49,10 @@ Margin: TypeAlias = Annotated[float, "margin"]
 
 EpsilonMode: TypeAlias = Literal["additive", "multiplicative"]
 WeightScheme: TypeAlias = Literal["imbalance"]
-Outcome: TypeAlias = Literal["passed", "failed", "no_evidence"]
-Finding: TypeAlias = Literal["passed", "not_shown", "worse", "no_evidence"]
+Outcome: TypeAlias = Literal["passed", "passed_as_random_person", "failed", "no_evidence"]
+Finding: TypeAlias = Literal[
+    "passed", "passed_as_random_person", "not_shown", "worse", "no_evidence"
+]
 """An outcome as it is said: what failed was not shown, or is worse by its estimate."""
 Family: TypeAlias = Literal["annotators", "judges"]
 """What one false discovery rate covers: the annotators of a judge, or of all judges."""

@@ -106,8 +106,13 @@ def read_a_result(result: AltTestResult) -> None:
     assert_type(result.advantage_probability, float)
     assert_type(result.human_advantage, float)
     assert_type(result.passed, bool)
-    assert_type(result.outcome, Literal["passed", "failed", "no_evidence"])
-    assert_type(result.finding, Literal["passed", "not_shown", "worse", "no_evidence"])
+    assert_type(
+        result.outcome, Literal["passed", "passed_as_random_person", "failed", "no_evidence"]
+    )
+    assert_type(
+        result.finding,
+        Literal["passed", "passed_as_random_person", "not_shown", "worse", "no_evidence"],
+    )
     assert_type(result.t_test, TTest)
     assert_type(result.because, Caution)
     assert_type(result.annotators, tuple[AnnotatorResult, ...])

@@ -12,6 +12,12 @@ from voirdire._validation import check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.cautions import cautions_at_epsilon, cautions_of_judge
 from voirdire.stats.comparison import make_controls
+from voirdire.stats.crowd import (
+    compare_with_crowd,
+    correct_over_judges,
+    decide_in_crowd,
+    explain_untestable,
+)
 from voirdire.stats.figures import Figures, passes, smallest_epsilons
 from voirdire.stats.label_arrays import check_names
 from voirdire.stats.outcome import CONSTANT_LEVEL, Yardsticks, decide_outcome, describe_panel
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
         AlignmentName,
         EpsilonMode,
         Family,
+        Finding,
         WeightScheme,
     )
     from voirdire.stats.alignment import VectorizedScore
@@ -214,7 +221,8 @@ def alt_test(
         if judges
     ]
     run = _Run(parts, prepared.settings, resampling)
-    if not run.plain.tested.any(axis=-1).all():
+    untested = np.flatnonzero(~run.plain.tested.any(axis=-1)).tolist()
+    if any(judge not in run.crowds or not run.crowds[judge].tests for judge in untested):
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
@@ -312,6 +320,16 @@ class _Part:
         self.yardsticks = Yardsticks(
             raters, comparison, controls, figures, lost=self.lost, label=names.label
         )
+        # where nobody can be tested, and no variant that a crowd has no test for is asked for
+        is_plain = settings.design == "items" and settings.quality is None
+        is_crowd = is_plain and raters.reference is None and bool(controls)
+        is_tested = (self.lost.n_items >= settings.min_items).any(axis=1)
+        self.crowds = {
+            judges[place]: compare_with_crowd(
+                raters, comparison, controls, judge=place, settings=settings, label=names.label
+            )
+            for place in np.flatnonzero(~is_tested & is_crowd).tolist()
+        }
 
 
 class _Run:
@@ -326,6 +344,10 @@ class _Run:
         if any(part.n_failures.any() for part in parts):
             lost = OutcomeSums.join(part.lost for part in parts).rows(order)
             self.lost = Figures(lost, settings)
+        self.crowds = {judge: crowd for part in parts for judge, crowd in part.crowds.items()}
+        if settings.family == "judges":
+            several = correct_over_judges([*self.crowds.values()], settings.false_discovery_rate)
+            self.crowds = dict(zip(self.crowds, several, strict=True))
         n_judges, n_epsilons = len(order), len(settings.epsilons)
         self.smallest_epsilons: list[float | None] = [None] * n_judges
         self.uncertainties: list[Sequence[Uncertainty | None]] = [[None] * n_epsilons] * n_judges
@@ -358,8 +380,18 @@ def _judge_results(
         if not figures.tested[judge, column] and column != settings.excluded
     )
     rows = _annotator_rows(figures, run.lost, judge, names.annotators)
-    cautions = cautions_of_judge(rows[0], untested, part.panel, min_items=settings.min_items)
+    crowd = run.crowds.get(judge)
+    in_crowd = crowd is not None and bool(crowd.tests)
+    cautions = cautions_of_judge(
+        rows[0], untested, part.panel, min_items=settings.min_items, in_crowd=in_crowd
+    )
     results, gain = [], part.yardsticks.gains[place]
+    advantages = [figures.advantage_probability, run.lost.advantage_probability]
+    rho, rho_lost, rho_human = (
+        float(each[judge]) for each in (*advantages, figures.human_advantage)
+    )
+    if crowd is not None and crowd.tests:
+        rho, rho_lost, rho_human = crowd.advantages
     for number, annotators in enumerate(rows):
         uncertainty = run.uncertainties[judge][number]
         outcome, because = decide_outcome(
@@ -370,12 +402,19 @@ def _judge_results(
             number=number,
             has_reference=part.panel.has_reference,
         )
+        is_close = passes(run.lost.within_rate[judge, number])
+        finding: Finding = outcome if outcome != "failed" else "not_shown" if is_close else "worse"
+        if crowd is not None and not crowd.tests:
+            because = explain_untestable(crowd, min_items=settings.min_items)
+        elif crowd is not None:
+            finding, because = decide_in_crowd(crowd, number, mode=settings.mode)
+            outcome = "failed" if finding == "not_shown" or finding == "worse" else finding
         winning_rate = float(run.lost.exact_winning_rate[judge, number])
         winning_rate_bh = float(run.lost.winning_rate_bh[judge, number])
         worst_case = WorstCase(
             n_failures=int(part.n_failures[place]),
             winning_rate=winning_rate,
-            advantage_probability=float(run.lost.advantage_probability[judge]),
+            advantage_probability=rho_lost,
             passed=outcome == "passed",
             winning_rate_answered=float(figures.exact_winning_rate[judge, number]),
         )
@@ -384,7 +423,6 @@ def _judge_results(
             passed=bool((figures.passed & run.lost.passed)[judge, number]),
             p_values=tuple(row.p_value for row in annotators),
         )
-        is_close = passes(run.lost.within_rate[judge, number])
         result = AltTestResult(
             question=names.question,
             judge=names.judges[judge],
@@ -395,11 +433,11 @@ def _judge_results(
             n_annotators=len(annotators),
             winning_rate=winning_rate,
             winning_rate_bh=winning_rate_bh,
-            advantage_probability=float(figures.advantage_probability[judge]),
-            human_advantage=float(figures.human_advantage[judge]),
+            advantage_probability=rho,
+            human_advantage=rho_human,
             passed=outcome == "passed",
             outcome=outcome,
-            finding=outcome if outcome != "failed" else "not_shown" if is_close else "worse",
+            finding=finding,
             n_within=int(np.count_nonzero(run.lost.within[judge, number])),
             n_shown=int(np.count_nonzero(run.lost.exact_rejected[judge, number])),
             because=because,
@@ -408,6 +446,7 @@ def _judge_results(
             worst_case=worst_case,
             t_test=t_test,
             controls=part.control_rows[number],
+            crowd=crowd.tests[number] if crowd is not None and crowd.tests else None,
             human_agreement=part.panel.agreement,
             cautions=(
                 *cautions,

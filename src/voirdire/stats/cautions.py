@@ -35,10 +35,11 @@ def cautions_of_judge(
     panel: Panel,
     *,
     min_items: int,
+    in_crowd: bool,
 ) -> list[Caution]:
     """Return the cautions about a judge that hold for every ε."""
     return [
-        *_item_cautions(annotators, untested, min_items),
+        *([_random_person()] if in_crowd else _item_cautions(annotators, untested, min_items)),
         *_panel_cautions(panel),
         *_tie_cautions(annotators),
     ]
@@ -101,6 +102,15 @@ def _item_cautions(
         yield make_caution(
             "few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS
         )
+
+
+def _random_person() -> Caution:
+    sentence = (
+        "the judge is tested against a random person of this crowd, which says nothing of any one "
+        "of them; the people must have been given their items at random, and a careless crowd lets "
+        "weak judges pass"
+    )
+    return make_caution("random_person", sentence)
 
 
 def _panel_cautions(panel: Panel) -> Iterator[Caution]:

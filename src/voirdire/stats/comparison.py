@@ -239,6 +239,13 @@ class HumanBlock:
             return best
         return np.take_along_axis(self._slots, best[np.newaxis], axis=0)[0]
 
+    def agreement(self) -> NDArray[np.float64]:
+        """Return the mean score of an annotator of each item with the others; nan for errors."""
+        if not self._scorer.larger_is_closer:
+            return np.full(self.present.shape[1], np.nan)
+        score = np.where(self.present, self._human / self._n_others(), 0.0)
+        return score.sum(axis=0) / np.maximum(np.count_nonzero(self.present, axis=0), 1)
+
     def _score_humans(self) -> NDArray[Any]:
         """Sum the scores of each annotator with the others: shape (n_annotators, n_items)."""
         scorer, labels, present = self._scorer, self._labels, self.present
@@ -339,8 +346,8 @@ class Comparison:
         plain: list[OutcomeSums] = []
         lost: list[OutcomeSums] = []
         n_items = np.zeros(raters.judges.shape[1], dtype=np.int64)
-        for part, block, _ in self._blocks(raters):
-            found = [self._outcomes(part, block, judge) for judge in range(len(n_items))]
+        for part, block, _ in self.blocks(raters):
+            found = [self.outcomes_of(part, block, judge) for judge in range(len(n_items))]
             for judge, (outcomes, worst) in enumerate(found):
                 compared = outcomes >= 0
                 if excluded is not None:
@@ -357,8 +364,8 @@ class Comparison:
     def sum_controls(self, raters: Raters, controls: Sequence[Control]) -> OutcomeSums:
         """Sum the controls' outcomes."""
         sums = []
-        for part, block, items in self._blocks(raters):
-            answers = [self._answers(control, block, part, items) for control in controls]
+        for part, block, items in self.blocks(raters):
+            answers = [self.answers(control, block, part, items) for control in controls]
             cells = max(part.humans.size, 1) * self.scorer.cell_width
             step = max(1, _CELLS_AT_ONCE // cells)  # several controls at once where items are few
             several = (np.stack(answers[k : k + step]) for k in range(0, len(answers), step))
@@ -396,10 +403,10 @@ class Comparison:
         offsets = shares * (won - beaten) / totals
         units: list[list[NDArray[np.float64]]] = [[] for _ in shares]
         apart: list[list[NDArray[np.float64]]] = [[] for _ in shares]
-        for part, block, _ in self._blocks(raters):
+        for part, block, _ in self.blocks(raters):
             second = block.outcomes(np.broadcast_to(constant, len(part.humans))) < HUMAN_WINS
             for judge, (share, offset) in enumerate(zip(shares, offsets, strict=True)):
-                first = self._outcomes(part, block, judge)[1]
+                first = self.outcomes_of(part, block, judge)[1]
                 weights = self.weights(first, part)
                 mass = (first >= 0) * (1.0 if weights is None else weights)
                 gap = mass * ((first < HUMAN_WINS).astype(np.int8) - second)
@@ -431,7 +438,7 @@ class Comparison:
         block = self.block(raters)
         return [block.outcomes(np.ascontiguousarray(column)) for column in raters.judges.T]
 
-    def _blocks(self, raters: Raters) -> Iterator[tuple[Raters, HumanBlock, slice]]:
+    def blocks(self, raters: Raters) -> Iterator[tuple[Raters, HumanBlock, slice]]:
         """Split the items into blocks, with whole, ascending clusters."""
         n_items, n_annotators = raters.humans.shape
         step = max(256, _CELLS_AT_ONCE // (n_annotators * self.scorer.cell_width))
@@ -455,7 +462,7 @@ class Comparison:
             min_annotators=self.min_annotators,
         )
 
-    def _outcomes(
+    def outcomes_of(
         self, raters: Raters, block: HumanBlock, judge: int
     ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Return the outcomes of a judge, with failures left out and lost."""
@@ -496,7 +503,7 @@ class Comparison:
             outcomes = np.concatenate([outcomes, lost])
         collector.add(outcomes, weights=weights, clusters=raters.clusters)
 
-    def _answers(
+    def answers(
         self, control: Control, block: HumanBlock, raters: Raters, items: slice
     ) -> NDArray[Any]:
         """Return the labels of a control.

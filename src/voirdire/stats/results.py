@@ -28,6 +28,7 @@ __all__ = [
     "AnnotatorResult",
     "Caution",
     "ControlResult",
+    "CrowdTest",
     "TTest",
     "Uncertainty",
     "WorstCase",
@@ -163,6 +164,47 @@ class TTest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CrowdTest:
+    """The judge against a random person of a crowd in which nobody has enough items alone.
+
+    Attributes
+    ----------
+    epsilon : float
+        The margin of this test: that of the result, but at most .1.
+    n_items, n_people : int
+        Items that two persons or more labelled, and these persons.
+    human_agreement : float
+        The mean alignment of a person with the others of the item, such as the share of them who
+        gave the same label; nan for ``"neg_rmse"``.
+    mean_difference : float
+        Mean of d over the items, failed ones lost.
+    p_value_t, p_value_exact, p_value : float
+        Of the t-test in which items of one person are dependent; of the exact test; the larger of
+        the two. In [0, 1].
+    shown : bool
+        Whether the judge is shown within ε of a random person: `p_value` is at most the false
+        discovery rate (under a family of all judges by Benjamini-Yekutieli).
+    constant : str
+        The constant answer with the largest ρ.
+    constant_advantage, constant_p_value : float
+        Its ρ, and the p-value of the judge being closer to the persons than it.
+    """
+
+    epsilon: Margin
+    n_items: int
+    n_people: int
+    human_agreement: float
+    mean_difference: float
+    p_value_t: Share
+    p_value_exact: Share
+    p_value: Share
+    shown: bool
+    constant: str
+    constant_advantage: Share
+    constant_p_value: Share
+
+
+@dataclass(frozen=True, kw_only=True)
 class Caution:
     """Something that weakens the figures, or that decided an outcome.
 
@@ -250,18 +292,21 @@ class AltTestResult(Tabular, rows="annotators"):
     winning_rate_bh : float
         The same under Benjamini-Hochberg.
     advantage_probability : float
-        ρ, the mean of the annotators' `advantage_judge`; in [0, 1], nan without any.
+        ρ, the mean of the annotators' `advantage_judge`; in [0, 1], nan without any. In a crowd the
+        mean over the items.
     human_advantage : float
-        The mean of the annotators' `advantage_human`.
+        The mean of the annotators' `advantage_human`; in a crowd that over the items.
     passed : bool
         Whether `outcome` is ``"passed"``.
-    outcome : {"passed", "failed", "no_evidence"}
+    outcome : {"passed", "passed_as_random_person", "failed", "no_evidence"}
         What to act on: ω of at least .5, and closer to the annotators than a constant answer;
-        ``"no_evidence"`` where the judge could not be told from a useless one, or these labels
-        could pass nobody.
-    finding : {"passed", "not_shown", "worse", "no_evidence"}
+        ``"passed_as_random_person"`` where `crowd` shows the like of a random person, which says
+        nothing of any one; ``"no_evidence"`` where the judge could not be told from a useless one,
+        or these labels could pass nobody.
+    finding : {"passed", "passed_as_random_person", "not_shown", "worse", "no_evidence"}
         The same, with ``"failed"`` told apart: ``"not_shown"`` where the estimate lies within ε for
-        at least half of the annotators, so that more items may change it, else ``"worse"``.
+        at least half of the annotators (or of a random person of a crowd), so that more items may
+        change it, else ``"worse"``.
     n_within, n_shown : int
         Annotators for whom the estimate lies within ε, and for whom this is shown; failed items
         lost.
@@ -283,6 +328,10 @@ class AltTestResult(Tabular, rows="annotators"):
         With the judge's failures counted against it.
     controls : tuple of ControlResult
         Constant, random and majority-vote judges under the same test.
+    crowd : CrowdTest or None
+        Where no annotator has enough items, but at least 50 items have labels of two persons, and
+        six persons or more labelled them: the test against a random one of them. None elsewhere,
+        and with weights, clusters, gold or an expert.
     human_agreement : KrippendorffResult or None
         α among the annotators; None where the question has no metric.
     cautions : tuple of Caution
@@ -322,6 +371,7 @@ class AltTestResult(Tabular, rows="annotators"):
     settings: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
     smallest_epsilon: Share | None = field(default=None, repr=False)
     uncertainty: Uncertainty | None = field(default=None, repr=False)
+    crowd: CrowdTest | None = field(default=None, repr=False)
 
     PLAIN: ClassVar = ("warnings",)
 
@@ -352,6 +402,7 @@ class AltTestResult(Tabular, rows="annotators"):
 _NAME_WIDTH = 40
 FINDING_MARKS = {
     "passed": "✓ passed",
+    "passed_as_random_person": "✓ passed as a random person",
     "not_shown": "○ not shown",
     "worse": "✗ worse",
     "no_evidence": "? no evidence",
@@ -406,9 +457,12 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def _figures(result: AltTestResult) -> str:
+    whom = f"{result.n_shown} of {result.n_annotators} annotators"
+    whom = f"ω = {_number(result.winning_rate)} ({whom}){_describe_failures(result)}"
+    if result.crowd is not None:
+        whom = f"against a random person of {result.crowd.n_people}"
     said = [
-        f"ω = {_number(result.winning_rate)} ({result.n_shown} of {result.n_annotators} annotators)"
-        + _describe_failures(result),
+        whom,
         f"ρ = {_number(result.advantage_probability)}{_bracket_interval(result)}",
         f"annotators' own {_number(result.human_advantage)}",
     ]

@@ -130,6 +130,8 @@ def _certified_figures(result: AltTestResult) -> dict[str, Any]:
     figures: dict[str, Any] = as_plain(result)
     for name in ("finding", "n_within", "n_shown", "t_test"):
         del figures[name]
+    if figures["crowd"] is None:  # so that certificates without a crowd keep their hash
+        del figures["crowd"]
     for row in figures["annotators"]:
         del row["deciding_p_value"], row["shown"]
     del figures["worst_case"]["winning_rate_answered"]

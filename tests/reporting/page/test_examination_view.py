@@ -143,6 +143,7 @@ def test_what_the_judge_left_out_is_not_the_labels_fault(one, say, n_failures, s
     [row] = one.results
     reason = Caution(code="untestable", sentence="", figures={"min_items": 30})
     lost = replace(row.worst_case, n_failures=n_failures)
+    left_out = () if n_failures else (caution("not_judged", n_unjudged=40, n_items=60),)
 
     view = rows(
         changed(
@@ -152,6 +153,7 @@ def test_what_the_judge_left_out_is_not_the_labels_fault(one, say, n_failures, s
             because=reason,
             n_items=20,
             worst_case=lost,
+            cautions=left_out,
         )
     )
 

@@ -21,6 +21,7 @@ from voirdire.reporting.pages.examination_findings import (
     deciding_row,
     disputed_cards,
     list_cautions,
+    margin_of,
     other_raters,
     say_next,
     say_verdict,
@@ -78,11 +79,18 @@ _MOST_RANKED, _MOST_OPEN, _MOST_DRAWN, _MOST_SLICES = 20, 3, 5, 8
 """Judges in the first table; questions that are not folded; judges with a scatter; slices."""
 _STATES = {
     "passed": "passed",
+    "passed_as_random_person": "passed",
     "not_shown": "close",
     "worse": "failed",
     "no_evidence": "no_evidence",
 }
-_MARKS = {"passed": "✓", "not_shown": "○", "worse": "✗", "no_evidence": "?"}
+_MARKS = {
+    "passed": "✓",
+    "passed_as_random_person": "✓",
+    "not_shown": "○",
+    "worse": "✗",
+    "no_evidence": "?",
+}
 _GLOSSARY = (
     *("alternative_annotator_test", "alignment", "epsilon", "advantage_probability"),
     *("winning_rate", "outcome", "tie", "control", "ceiling", "kappa", "alpha"),
@@ -287,15 +295,19 @@ def _lead(question: Question) -> tuple[Said, ...]:
     if len(question.judges) == 1:
         [rows] = question.judges.values()
         return (*reference, *say_verdict(rows, n_items=question.n_items))
-    passed = tuple(_name(row.judge) for row in question.rows if row.finding == "passed")
+    in_crowd = question.fullest.crowd is not None
+    verdict = "passed_as_random_person" if in_crowd else "passed"
+    passed = tuple(_name(row.judge) for row in question.rows if row.finding == verdict)
+    margins = {margin_of(row).value: row for rows in question.judges.values() for row in rows}
     figures: dict[str, Any] = {
         "judges": Count(len(question.judges), "judges"),
-        "epsilons": Listing(tuple(map(Margin, question.epsilons)), most=12, either=True),
+        "epsilons": Listing(tuple(map(Margin, sorted(margins))), most=12, either=True),
     }
     if not passed:
         return (*reference, say("lead.none", **figures))
     names = Listing(passed, most=_MOST_SAID)
-    return (*reference, say("lead.some", n=len(passed), names=names, **figures))
+    lead = say("lead.crowd" if in_crowd else "lead.some", n=len(passed), names=names, **figures)
+    return (*reference, lead)
 
 
 def _verdicts(question: Question) -> Iterator[Words]:
@@ -373,15 +385,20 @@ def _judges_table(rows: Sequence[AltTestResult], *names: str) -> Table:
         **_columns(Decimal, rho_human="human_advantage"),
         **_columns(int, items="n_items"),
     }
-    epsilons = {row.epsilon for row in rows}
+    in_crowd = any(row.crowd is not None for row in rows)
+    if in_crowd:  # of whom no one has an ω
+        del columns["column.track"], columns["column.omega"]
+        columns |= _columns(_p_value, p="crowd.p_value")
+        columns |= _columns(Decimal, agreement_of_people="crowd.human_agreement")
+    epsilons = {margin_of(row).value for row in rows}
     if len(epsilons) > 1:
-        columns |= _columns(Margin, epsilon="epsilon")
+        columns["column.epsilon"] = margin_of
     if any(row.worst_case.n_failures for row in rows):
         columns |= _columns(int, failed_calls="worst_case.n_failures")
     zero = (0.0, Decimal(0.0, 0))
     margins = [(-x, say("level.margin", epsilon=Margin(x))) for x in epsilons if x]
     return Table.of(
-        "judges.caption",
+        "judges.caption.crowd" if in_crowd else "judges.caption",
         rows,
         columns,
         texts=("column.judge", "column.outcome"),
@@ -465,7 +482,17 @@ def _question_part(question: Question, *, n_questions: int) -> Part:
 # Folds --------------------------------------------------------------------------------------------
 
 
+_OF_A_PANEL = ("margins", "annotators", "controls", "differences", "paper")
+
+
 def _parts(question: Question, *, n_questions: int) -> Iterator[Part]:
+    """Yield what the verdicts rest on; nobody of a crowd has figures of their own."""
+    in_crowd = question.fullest.crowd is not None
+    hidden = {f"{question.place}.{name}" for name in _OF_A_PANEL} if in_crowd else ()
+    return (part for part in _folds(question, n_questions=n_questions) if part.name not in hidden)
+
+
+def _folds(question: Question, *, n_questions: int) -> Iterator[Part]:
     """Yield what the verdicts rest on, each in a fold of its own."""
     fold: Any = partial(_fold, question)
     findings = question.findings

@@ -54,6 +54,7 @@ __all__ = [
     "deciding_row",
     "disputed_cards",
     "list_cautions",
+    "margin_of",
     "other_raters",
     "say_next",
     "say_verdict",
@@ -125,7 +126,13 @@ class Question:
 
 def deciding_row(rows: Sequence[AltTestResult]) -> AltTestResult:
     """Return the row of the smallest ε at which a judge passes, else of the widest."""
-    return next((row for row in rows if row.outcome == "passed"), rows[-1])
+    passing = ("passed", "passed_as_random_person")
+    return next((row for row in rows if row.outcome in passing), rows[-1])
+
+
+def margin_of(row: AltTestResult) -> Margin:
+    """Return the ε of the test that decides: in a crowd it is at most .1."""
+    return Margin(row.epsilon if row.crowd is None else row.crowd.epsilon)
 
 
 def other_raters(row: AltTestResult) -> Said:
@@ -157,6 +164,17 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
     if verdict == "no_evidence":
         reason = _say_reason(row, n_items)
         sentences.append(say(f"verdict.{verdict}", judge=Name(row.judge), reason=reason))
+    elif row.crowd is not None:
+        sentences += [
+            say(
+                f"verdict.crowd.{verdict}",
+                judge=Name(row.judge),
+                epsilon=margin_of(row),
+                people=Count(row.crowd.n_people, "people"),
+                p=P(row.crowd.p_value),
+            ),
+            *([_say_coded("verdict", row.because)] if row.because.code == "crowd_shown" else []),
+        ]
     else:
         sentences.append(
             say(
@@ -204,7 +222,9 @@ def _is_close(rows: Sequence[AltTestResult]) -> bool:
 
 
 def _left_items_out(row: AltTestResult, n_items: int) -> bool:
-    return row.because.code == "untestable" and row.n_items < n_items
+    is_unanswered = row.worst_case.n_failures or any(x.code == "not_judged" for x in row.cautions)
+    is_untestable = row.because.code in ("untestable", "small_crowd", "no_shared_items")
+    return is_untestable and bool(is_unanswered) and row.n_items < n_items
 
 
 def _say_reason(row: AltTestResult, n_items: int) -> Any:
@@ -229,6 +249,8 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
         return say("todo.failures")
     if verdict == "worse":
         return say("next.improve")
+    if row.crowd is not None:
+        return say("next.crowd" if verdict == "passed_as_random_person" else "next.second_labels")
     if verdict == "not_shown" or _is_close(rows):
         return say("next.items")
     return say("next.confirm" if n_judges > 1 else "next.certify")
@@ -237,7 +259,7 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
 # Cautions -----------------------------------------------------------------------------------------
 
 _ORDER = (
-    *("careless_annotators", "turned_round", "majority_copy", "other_scale"),
+    *("random_person", "careless_annotators", "turned_round", "majority_copy", "other_scale"),
     *("constant_passes", "random_passes", "strange_labels", "strange_annotators"),
     *("chance_annotators", "some_margins", "correction", "few_annotators", "untested_annotators"),
     *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
@@ -251,11 +273,12 @@ _MOST_NAMED = 5
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("alpha", "low", "winning_rate", "advantage_probability"), Decimal),
     **dict.fromkeys(("min_items", "n_items"), partial(Count, noun="items")),
+    **dict.fromkeys(("p_value", "constant_p_value"), P),
+    "n_people": partial(Count, noun="people"),
     "constant_advantage": Decimal,
     "epsilon": Margin,
     "n_clusters": partial(Count, noun="clusters"),
     "n_labels": partial(Count, noun="labels"),
-    "p_value": P,
     "share": Percent,
 }
 _WORDS = dict.fromkeys(("human_labels", "labels", "reason", "range", "its_range"), Verbatim)

@@ -210,7 +210,8 @@ def _read_finding(row: Mapping[str, Any]) -> Any:
     """Read an outcome as it is said, of the figures that a certificate has."""
     if row.get("outcome") != "failed":
         return row.get("outcome")
-    return "worse" if row.get("because", {}).get("code") == "missed" else "not_shown"
+    code = row.get("because", {}).get("code")
+    return "worse" if code in ("missed", "crowd_missed") else "not_shown"
 
 
 def certificate_view(

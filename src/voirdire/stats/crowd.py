@@ -1,0 +1,262 @@
+r"""Tests a judge against a random person of a crowd, where nobody has enough items alone.
+
+Item i has the persons :math:`H_i`, each of whom is compared with the judge as everywhere:
+:math:`W^f_{ij}` and :math:`W^h_{ij}`. There is one hypothesis and no ω: item i contributes
+:math:`d_i = |H_i|^{-1} \sum_j (W^h_{ij} - W^f_{ij})`, and H0 says :math:`E d \ge \varepsilon`. The
+p-value is the larger of two. The first is that of a t-test of the :math:`d_i` whose variance counts
+items of one person as dependent,
+
+.. math:: V = \frac{n}{n-1} \max\Big(\sum_a \big(\sum_{i \ni a} r_i\big)^2
+          - \sum_i (|H_i| - 1) r_i^2,\ \sum_i r_i^2\Big), \qquad r_i = d_i - \bar d,
+
+with one degree of freedom less than there are persons, or items if these are fewer. The second is
+the exact test's of the summed shares, wins rounded down and losses up.
+
+Items are taken to be drawn at random, persons to be assigned to them at random and to label
+independently. A weak crowd lets weak judges pass: where people err on 15% of the items, a coin is
+at the edge of ε = .2. So ε is at most .1 here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtr
+
+from voirdire._messages import shorten
+from voirdire.stats.comparison import MOST_FLIPPED, flip_signs
+from voirdire.stats.exact_test import SAME, cached_p_value
+from voirdire.stats.fdr import benjamini_yekutieli
+from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE
+from voirdire.stats.results import CrowdTest, make_caution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import EpsilonMode, Finding
+    from voirdire.stats.comparison import Comparison, Control, Raters
+    from voirdire.stats.figures import TestSettings
+    from voirdire.stats.results import Caution
+
+__all__ = [
+    "Crowd",
+    "compare_with_crowd",
+    "correct_over_judges",
+    "decide_in_crowd",
+    "explain_untestable",
+]
+
+LARGEST_EPSILON = 0.1
+FEWEST_ITEMS, FEWEST_PEOPLE = 50, 6
+CONSTANT_LEVEL = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """How a judge fares in a crowd: `tests` by ε, and whether the majority vote is shown there.
+
+    Of ρ three: the judge's, the same with its failures lost, and that of the persons themselves.
+    """
+
+    n_items: int
+    n_people: int
+    tests: tuple[CrowdTest, ...] = ()
+    ceiling: tuple[bool, ...] = ()
+    advantages: tuple[float, float, float] = (math.nan, math.nan, math.nan)
+    n_differ: int = 0
+
+
+def compare_with_crowd(
+    raters: Raters,
+    comparison: Comparison,
+    controls: Sequence[Control],
+    *,
+    judge: int,
+    settings: TestSettings,
+    label: Callable[[Any], str],
+) -> Crowd:
+    """Test a judge on the items that it and two persons or more labelled; no tests with too few."""
+    constants = [control for control in controls if control.control == "constant"]
+    vote = [control for control in controls if control.control == "majority_vote"]
+    n_items, counted, roles, agreement = 0, [], [], []
+    for part, block, place in comparison.blocks(raters):
+        answered, lost = comparison.outcomes_of(part, block, judge)
+        others = (comparison.answers(control, block, part, place) for control in vote + constants)
+        outcomes = [answered, lost, *(block.outcomes(np.ascontiguousarray(x)) for x in others)]
+        met = np.flatnonzero((lost >= 0).any(axis=0))
+        items, people = np.nonzero(lost[:, met].T >= 0)
+        roles.append(np.stack([items + n_items, people]))
+        agreement.append(block.agreement()[met])
+        counted.append([
+            [np.count_nonzero(each[:, met] == x, axis=0) for x in (JUDGE_WINS, TIE, HUMAN_WINS)]
+            for each in outcomes
+        ])  # fmt: skip
+        n_items += len(met)
+    items, people = np.concatenate(roles, axis=1)
+    people = np.unique(people, return_inverse=True)[1]
+    n_people = int(people.max(initial=-1)) + 1
+    if n_items < FEWEST_ITEMS or n_people < FEWEST_PEOPLE:
+        return Crowd(n_items=n_items, n_people=n_people)
+
+    counts = np.concatenate(counted, axis=2)
+    sums = counts.sum(axis=1)
+    won, tied, lost = np.moveaxis(counts / np.where(sums, sums, 1)[:, np.newaxis], 1, 0)
+    answered = sums[0] > 0
+
+    def p_values(row: int, epsilon: float) -> tuple[float, float, float]:
+        """Return the mean of d with the two p-values."""
+        d, edge = lost[row] - won[row], epsilon
+        if settings.mode == "multiplicative":
+            d, edge = (1 - won[row]) - (1 - lost[row]) / (1 - epsilon), 0.0
+        low, high = math.floor(won[row].sum() + SAME), math.ceil(lost[row].sum() - SAME)
+        exact = cached_p_value(low, n_items - low - high, high, epsilon, settings.mode)
+        return float(d.mean()), _test_mean(d, edge, items=items, people=people), exact
+
+    best = 3 + int((won + tied)[3:].mean(axis=1).argmax())
+    behind = lost[1] - lost[best]
+    constant_p_value = _test_mean(behind, 0.0, items=items, people=people)
+    differing = behind[np.abs(behind) > SAME]
+    if 0 < len(differing) <= MOST_FLIPPED:
+        constant_p_value = max(constant_p_value, flip_signs(-differing))
+    tests, ceiling = [], []
+    for epsilon in np.minimum(settings.epsilons, LARGEST_EPSILON).tolist():
+        mean, by_t, exact = p_values(1, epsilon)
+        ceiling.append(max(p_values(2, epsilon)[1:]) <= settings.false_discovery_rate)
+        test = CrowdTest(
+            epsilon=epsilon,
+            n_items=n_items,
+            n_people=n_people,
+            human_agreement=float(np.concatenate(agreement).mean()),
+            mean_difference=mean,
+            p_value_t=by_t,
+            p_value_exact=exact,
+            p_value=max(by_t, exact),
+            shown=max(by_t, exact) <= settings.false_discovery_rate,
+            constant=label(constants[best - 3].constant),
+            constant_advantage=float((won + tied)[best].mean()),
+            constant_p_value=constant_p_value,
+        )
+        tests.append(test)
+    return Crowd(
+        n_items=n_items,
+        n_people=n_people,
+        tests=tuple(tests),
+        ceiling=tuple(ceiling),
+        advantages=(
+            float((won + tied)[0, answered].mean()) if answered.any() else math.nan,
+            float((won + tied)[1].mean()),
+            float((lost + tied)[0, answered].mean()) if answered.any() else math.nan,
+        ),
+        n_differ=len(differing),
+    )
+
+
+def _test_mean(
+    values: NDArray[np.float64],
+    edge: float,
+    *,
+    items: NDArray[np.intp],
+    people: NDArray[np.intp],
+) -> float:
+    """Test a mean below `edge`; `items` and `people` are the two sides of each comparison."""
+    n_items, distance = len(values), float(values.mean()) - edge
+    rest = values - values.mean()
+    by_person = np.bincount(people, weights=rest[items])
+    n_roles = np.bincount(items, minlength=n_items)
+    variance = np.sum(by_person**2) - np.sum((n_roles - 1) * rest**2)
+    variance = max(float(variance), float(np.sum(rest**2))) * n_items / (n_items - 1)
+    if variance < SAME:
+        return 0.0 if distance < -SAME else 1.0
+    return float(stdtr(min(len(by_person), n_items) - 1, distance * n_items / math.sqrt(variance)))
+
+
+def decide_in_crowd(crowd: Crowd, number: int, *, mode: EpsilonMode) -> tuple[Finding, Caution]:
+    """Decide what is found of a judge in a crowd at an ε, and say why."""
+    test = crowd.tests[number]
+    figures: dict[str, Any] = {
+        name: getattr(test, name) for name in ("epsilon", "n_items", "n_people", "p_value")
+    }
+    figures |= {
+        "advantage_probability": crowd.advantages[1],
+        "human_advantage": crowd.advantages[2],
+    }
+    whom = f"a random person of this crowd of {test.n_people}"
+    p_value = _format_p(test.p_value)
+    sentence = f"Shown within ε = {test.epsilon:g} of {whom} ({p_value})"
+    if test.shown:
+        figures |= {
+            "constant": test.constant,
+            "constant_advantage": test.constant_advantage,
+            "constant_p_value": test.constant_p_value,
+        }
+        compared = (
+            f"always {shorten(test.constant)!r} (ρ {crowd.advantages[1]:.2f} against "
+            f"{test.constant_advantage:.2f}, {_format_p(test.constant_p_value)})"
+        )
+        if 0 < crowd.n_differ <= MOST_FLIPPED:
+            figures |= {"n_differ": crowd.n_differ}
+        if test.constant_p_value <= CONSTANT_LEVEL:
+            sentence += f", and closer to the people than {compared}."
+            return "passed_as_random_person", make_caution("crowd_shown", sentence, **figures)
+        sentence += f", but not shown closer to the people than {compared}."
+        return "no_evidence", make_caution("crowd_like_constant", sentence, **figures)
+    is_close = test.mean_difference < (test.epsilon if mode == "additive" else 0.0)
+    if is_close and not crowd.ceiling[number]:
+        sentence = (
+            f"With {test.n_items} items and ε = {test.epsilon:g} not even the majority vote is "
+            f"shown within ε of {whom}."
+        )
+        return "no_evidence", make_caution("crowd_unpassable", sentence, **figures)
+    where = "is within ε: more items may change this" if is_close else "misses ε"
+    sentence = f"Not {sentence[0].lower()}{sentence[1:]}. Its estimate {where}."
+    finding: Finding = "not_shown" if is_close else "worse"
+    return finding, make_caution(
+        f"crowd_{'not_shown' if is_close else 'missed'}", sentence, **figures
+    )
+
+
+def correct_over_judges(crowds: Sequence[Crowd], rate: float) -> list[Crowd]:
+    """Correct what is shown for several judges, by Benjamini-Yekutieli at each ε."""
+    tested = [crowd.tests for crowd in crowds if crowd.tests]
+    shown = [
+        benjamini_yekutieli([test.p_value for test in tests], false_discovery_rate=rate)
+        for tests in zip(*tested, strict=True)
+    ]
+    rows = iter(zip(*shown, strict=True))
+    return [
+        replace(crowd, tests=tuple(
+            replace(test, shown=bool(is_shown))
+            for test, is_shown in zip(crowd.tests, next(rows), strict=True)
+        ))
+        if crowd.tests else crowd
+        for crowd in crowds
+    ]  # fmt: skip
+
+
+def _format_p(p_value: float) -> str:
+    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
+
+
+def explain_untestable(crowd: Crowd, *, min_items: int) -> Caution:
+    """Say why neither an annotator nor a random person of a crowd can be tested against."""
+    if not crowd.n_items:
+        sentence = (
+            "No item has labels of two annotators. So nobody knows how far they agree: people of "
+            "one mind and people who each guess could both give these labels. Collect second "
+            "labels by other people on a hundred of these items."
+        )
+        return make_caution("no_shared_items", sentence)
+    figures = {"min_items": min_items, "n": crowd.n_items, "n_people": crowd.n_people}
+    sentence = f"No annotator has {min_items} items that it and another annotator labelled too"
+    if crowd.n_people < FEWEST_PEOPLE:
+        return make_caution("untestable", f"{sentence}.", min_items=min_items)
+    sentence += (
+        f"; a test against a random person of the crowd needs {FEWEST_ITEMS} items with two "
+        f"labels, and there are {crowd.n_items}."
+    )
+    return make_caution("small_crowd", sentence, **figures, needed=FEWEST_ITEMS)
