@@ -17,7 +17,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from voirdire.reporting import html_report
+from voirdire.reporting import from_json, html_page
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "images" / "report.png"
@@ -42,9 +42,10 @@ def main() -> None:
     done = subprocess.run(COMMAND, stdout=subprocess.PIPE, check=True)  # noqa: S603  # our own
     content = json.loads(done.stdout)
     content["settings"]["simulated"] = True
+    examination = from_json(content)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        page.write_text(html_report(content), encoding="utf-8")
+        page.write_text(html_page(examination), encoding="utf-8")
         picture = photographed(page, width=WIDTH, height=HEIGHT)
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS)

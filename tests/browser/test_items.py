@@ -9,7 +9,7 @@ import pytest
 import voirdire
 from browser.test_pages import UNFOLD
 from voirdire.cli import run
-from voirdire.reporting import html_report
+from voirdire.reporting import html_page
 
 pytestmark = pytest.mark.ci
 
@@ -42,7 +42,7 @@ def study():
 @pytest.fixture(scope="module")
 def document(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(html_report(study()), encoding="utf-8")
+    path.write_text(html_page(study()), encoding="utf-8")
     return path
 
 

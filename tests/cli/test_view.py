@@ -11,11 +11,24 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import voirdire
+from examined_reward import examined_reward
 from golden.training import record_run
+from made_probing import probe, question, report
+from made_results import made_gold, made_power, made_rates
+from made_views import (
+    made_fit,
+    made_judging,
+    made_replay,
+    made_replies,
+    made_score,
+    made_several,
+    made_synthesis,
+)
 from voirdire.io import read_labels
 from voirdire.judging import judge_file
-from voirdire.studies import RewardExamination
-from whole_json import whole
+from voirdire.reporting import html_page, to_json
+from voirdire.rewards import load_reward
 
 FILES = Path(__file__).parents[1] / "golden" / "files"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -199,6 +212,55 @@ def test_an_examination_with_the_texts_of_its_items(view, examination, tmp_path)
 # Other results ------------------------------------------------------------------------------------
 
 
+MADE = {
+    "gold": made_gold,
+    "fit": made_fit,
+    "judging": made_judging,
+    "power": made_power,
+    "probes": lambda: report(probes=(probe("length", question("label", 0.1)),)),
+    "rates": made_rates,
+    "replay": made_replay,
+    "replies": made_replies,
+    "examination of a reward": examined_reward,
+    "score": made_score,
+    "several judges": lambda: made_several("one", "two"),
+    "synthesis": made_synthesis,
+    "test": lambda: voirdire.alt_test(PEOPLE["ann"], PEOPLE),
+}
+PEOPLE = {name: {n: n % 2 for n in range(60)} for name in ("ann", "bob")}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_the_json_of_every_result_has_the_page_of_the_result(view, tmp_path, kind):
+    result = MADE[kind]()
+    path = tmp_path / "result.json"
+    path.write_text(to_json(result), encoding="utf-8")
+
+    assert view(path) == html_page(result)
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.UncertifiedWarning")
+@pytest.mark.parametrize("name", ["reward", "first"])
+def test_a_reward_shows_its_weights_and_how_they_were_fitted(view, name):
+    reward = load_reward(FILES / f"{name}.json")
+
+    page = view(FILES / f"{name}.json")
+
+    assert page == html_page(reward)
+    for row in reward.behaviors.values():
+        assert f"Weights of {row.behavior}" in re.sub("<[^>]+>", "", page)
+        assert ("held-out comparisons" in page) is bool(row.figures)
+
+
+def test_a_fit_that_lacks_a_figure_is_one_line(call, tmp_path, assert_one_line):
+    path = tmp_path / "fit.json"
+    path.write_text('{"schema": "voirdire.reward_fit/1", "behaviors": [{}]}')
+
+    done = call("view", path, "--no-open")
+
+    assert_one_line(done, "must be a fit as `voirdire fit --json` prints it")
+
+
 def test_a_certificate_with_its_figures_and_hashes(view):
     page = view(FILES / "certificate.json")
 
@@ -223,16 +285,6 @@ def test_a_training_run(view, tmp_path):
     record_run(tmp_path / "run", reward=FILES / "first.json")
 
     assert "Training run" in view(tmp_path / "run")
-
-
-def test_the_examination_of_a_reward(view, tmp_path):
-    content = {"schema": "voirdire.reward_examination/1", "reward": {"name": "by hand"},
-               "n_items": 0, "n_prompts": 0, "n_comparisons": 0, "is_held_out": True}  # fmt: skip
-    content = whole(content, RewardExamination)
-    path = tmp_path / "reward_examination.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-    assert "by hand" in view(path)
 
 
 def test_chinese(view, examination):

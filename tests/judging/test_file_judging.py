@@ -16,6 +16,7 @@ from full_disk import no_file_above
 from voirdire.errors import InputError
 from voirdire.judging import JudgingSettings, LlmJudge, ScriptedJudge, judge_file, judge_items
 from voirdire.records import Item
+from voirdire.reporting import to_json
 from voirdire.testing import ScriptedModel
 
 BATCH = 1_000
@@ -126,7 +127,7 @@ def test_the_summary_adds_up(run, write_items, judge, rubric):
         assert row.share == pytest.approx(part["label"].mean())
         assert row.mean_probability == pytest.approx(part["probability"].mean())
     assert (summary.threshold, summary.rubric, summary.judge) == (0.4, "tiny", "scripted")
-    assert json.loads(json.dumps(summary.as_dict(), allow_nan=False))["n_items"] == 130
+    assert json.loads(to_json(summary))["n_items"] == 130
 
 
 def test_failures_are_counted_and_means_leave_them_out(run, tmp_path):

@@ -11,7 +11,6 @@ import voirdire
 from voirdire.records import Dropped
 from voirdire.reporting import (
     from_json,
-    html_report,
     to_json,
 )
 from voirdire.studies import Examination
@@ -246,8 +245,3 @@ def test_an_examination_is_read_back_with_every_figure(examination):
         found = from_json(given)
         assert to_json(found) == written
         assert [row.outcome for row in found.results] == [x.outcome for x in examination.results]
-
-
-@pytest.mark.ci
-def test_the_record_and_its_json_give_one_page(examination):
-    assert html_report(examination) == html_report(to_json(examination))

@@ -27,7 +27,7 @@ from voirdire.io import ItemBatch, LabelTable, join_tables, read_labels
 from voirdire.judging import JudgingSettings, judge_file
 from voirdire.reporting import (
     ResultTables,
-    html_report,
+    html_page,
     to_json,
 )
 from voirdire.rubrics import class_probabilities
@@ -191,7 +191,7 @@ def around_the_test(found: Examination, result: AltTestResult) -> None:
         assert_type(question.agreement.ceiling, tuple[AgreementResult, ...])
     assert_type(result.smallest_epsilon, float | None)
     assert_type(result.uncertainty, Uncertainty | None)
-    assert_type(html_report(found, language="zh"), str)
+    assert_type(html_page(found, language="zh"), str)
     assert_type(voirdire.plot(found, "q1-scatter-1"), Figure)
     voirdire.plot(found, language="fr")  # type: ignore[arg-type]
 

@@ -69,7 +69,7 @@ def demo_command(
     browse
         Open the report in the browser, where there is a screen.
     """
-    from voirdire.reporting import html_report, to_json
+    from voirdire.reporting import html_page, to_json
     from voirdire.reporting.demo_text import Demonstration, demo_lines
     from voirdire.studies import Examination
 
@@ -98,7 +98,8 @@ def demo_command(
         content = to_json(examination)
     write_text(folder / EXAMINATION, content + "\n")
     with progress("writing the report"):
-        write_text(folder / REPORT, html_report(examination, language=language, reward=reward))
+        page = html_page(examination, language=language, reward=reward)
+        write_text(folder / REPORT, page)
     if as_json:
         print_json(json.loads(content) | {"reward_examination": json.loads(of_reward)})
         return

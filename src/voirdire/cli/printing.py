@@ -122,10 +122,9 @@ class Shown(Printed):
             form: Any = plot.suffix.lower().removeprefix(".")
             write_bytes(plot, draw_picture(result, file_format=form))
         if self.report is not None:
-            is_examination = type(result).__name__ == "Examination"
-            make: Any = reporting.html_report if is_examination else reporting.html_page
             with progress("writing the report"):
-                write_text(self.report, make(result, language=self.language, **about))
+                page = reporting.html_page(result, language=self.language, **about)
+                write_text(self.report, page)
             say(f"report: {self.report}")
         if not self.is_data and not tables:
             tables = (reporting.ResultTables(result, details=details),)

@@ -35,9 +35,8 @@ def view_command(
     Parameters
     ----------
     result
-        The JSON of `voirdire examine`, `voirdire examine-reward` or another command, a reward, a
-        certificate, verdicts (JSONL, CSV, Parquet, JSON), or the folder of a training run; - reads
-        standard input.
+        What a command prints with --json, a reward, a certificate, verdicts (JSONL, CSV, Parquet,
+        JSON), or the folder of a training run; - reads standard input.
     items
         Prompts and responses of an examination or of verdicts, by id.
     columns
@@ -87,7 +86,7 @@ def view_command(
     size = len(page.html.encode())
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     print(f"{output}: {shown}")
-    if page.view is not None:
+    if page.view.name == "training":  # no other command says what is in it
         print_tables(ResultTables(page.view))
     if browse:
         open_page(output)

@@ -20,6 +20,7 @@ from voirdire.judging.run import Stopping, judge_batches
 from voirdire.judging.settings import JudgingSettings
 from voirdire.judging.summary import JudgingProgress, JudgingSummary, RunRecord
 from voirdire.judging.tables import make_verdicts
+from voirdire.records.plain import as_plain
 from voirdire.records.tables import Tabular
 from voirdire.records.verdicts import is_verdict_table
 
@@ -165,7 +166,7 @@ class SeveralJudged(list["JudgingSummary"], Tabular, rows="judged.questions"):
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         failed = {name: str(error) for name, error in self.failed.items()}
-        return {"judged": [row.as_dict() for row in self], "failed": failed}
+        return {"judged": [as_plain(row) for row in self], "failed": failed}
 
 
 def judge_file_with_several(

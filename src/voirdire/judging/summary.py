@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping  # noqa: TC003  # msgspec and pickle read the annotation
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from voirdire._messages import shorten
+from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the types
+    Judged,
+    ProbabilitySource,
+    Threshold,
+    VerdictLayout,
+)
 from voirdire.judging.binding import BoundCascade, EngineJudge
 from voirdire.judging.outputs import SetAside
-from voirdire.records.plain import without_nan
+from voirdire.records.items import Dropped  # noqa: TC001  # as above
 from voirdire.records.replies import (
     LOW_MASS,
     AnswerSummary,
@@ -27,11 +33,10 @@ from voirdire.records.tables import Tabular
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from voirdire._types import Judged, ProbabilitySource, Threshold, VerdictLayout
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.caller import CallCounts
     from voirdire.judging.combine import ItemVerdict
-    from voirdire.records import Dropped, Item
+    from voirdire.records import Item
     from voirdire.records.verdicts import CallDetails, Verdicts
 
 __all__ = [
@@ -180,15 +185,12 @@ class JudgingSummary(Tabular, rows="questions"):
     calls: CallSummary | None = None
     asked: Mapping[str, Any] | None = None
 
+    PLAIN: ClassVar = ("untrusted",)
+
     @property
     def untrusted(self) -> tuple[str, ...]:
         """Propositions on which the judge's own card does not trust it."""
         return tuple(row.question for row in self.questions if not row.trusted)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; nan becomes None."""
-        plain: dict[str, Any] = without_nan(asdict(self))
-        return plain | {"untrusted": list(self.untrusted)}
 
 
 # Sums ---------------------------------------------------------------------------------------------

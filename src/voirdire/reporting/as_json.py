@@ -38,6 +38,11 @@ _KINDS = {
     "rates": "studies.rates.RateReport",
     "self_preference": "studies.probing.results.ProbeReport",
     "winning_rate": "stats.results.AltTestResult",
+    "layout": "judging.summary.JudgingSummary",
+    "replies": "judging.replies.ReplyListing",
+    "n_scored": "rewards.file_scoring.ScoringSummary",
+    "slots": "rewards.synthesis.result.SynthesisSummary",
+    "reward_before": "rewards.training.replay.Replay",
 }
 """A key by which each kind of result is known, and where the kind is."""
 _BESIDE = {"calibration", "probes", "reward_examination"}

@@ -31,6 +31,7 @@ _VIEWS = {
     "ReplyListing": "verdicts.replies_view",
     "RewardExamination": "reward.reward_view",
     "RewardFit": "reward.fit_view",
+    "RewardModel": "reward.model_view",
     "ScoringSummary": "reward.score_view",
     "SeveralJudged": "verdicts.several_view",
     "SynthesisSummary": "reward.synthesis_view",
@@ -45,7 +46,7 @@ def rows(result: Any, **options: Any) -> View:
     Parameters
     ----------
     result : Examination, AltTestResult, GoldExamination, RateReport, ProbeReport, PowerResult, \
-            Certificate, JudgingSummary, SeveralJudged, ReplyListing, RewardFit, \
+            Certificate, JudgingSummary, SeveralJudged, ReplyListing, RewardFit, RewardModel, \
             RewardExamination, ScoringSummary, SynthesisSummary, TrainingRun or Replay
         What was found.
     **options
@@ -88,8 +89,8 @@ def html_page(
 
     Parameters
     ----------
-    result : GoldExamination, RateReport, ProbeReport, PowerResult, Certificate
-        What was found: whatever `rows` takes.
+    result : Examination, AltTestResult, GoldExamination, RateReport or other
+        What was found: whatever `rows` takes; of a file what `from_json` reads.
     language : {"en", "zh"}, optional
         English or Simplified Chinese.
     title : str, optional

@@ -42,11 +42,6 @@ class PageRequest:
         """How errors name the file."""
         return "<stdin>" if self.file == "-" else self.file
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """What every page takes."""
-        return {"language": self.language, "title": self.title}
-
     def metadata(self) -> Any:
         """Read what is known of the items."""
         from voirdire.io import read_metadata
@@ -60,29 +55,27 @@ class ResultPage:
     """A page, what a terminal is told of it, and the parts of a run that cannot be read."""
 
     html: str = field(repr=False)
-    view: View | None = None
+    view: View
     dropped: tuple[str, ...] = ()
 
 
 def make_page(asked: PageRequest) -> ResultPage:
-    """Make the page of a result: the JSON of an examination, verdicts, a reward, a run's folder."""
-    if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
-        return _show_run(asked)
-    data = _read_result(asked)
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower() in (b"<!doctype", b"<html"):
-        msg = f"{asked.source}: must be a result, got a page. Open it in a browser directly."
-        raise InputError(msg)
-    document = _document(data)
-    for is_kind, show in _KINDS:
-        if isinstance(document, dict) and is_kind(document):
-            return ResultPage(html=show(data, document, asked))
-    return ResultPage(html=_show_verdicts(data, document, asked))
-
-
-def _show_run(asked: PageRequest) -> ResultPage:
-    """Make the page of a training run."""
+    """Make the page of a result: its JSON, a reward, a certificate, verdicts, a run's folder."""
     from voirdire.reporting.pages.frame import render_page
-    from voirdire.reporting.pages.training import training_view
+
+    dropped: tuple[str, ...] = ()
+    if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
+        view, dropped = _lay_out_run(asked)
+    else:
+        view = _lay_out_file(asked)
+    about: dict[str, Any] = {"title": asked.title, "created": asked.created}
+    html = render_page(view, language=asked.language, **about)
+    return ResultPage(html=html, view=view, dropped=dropped)
+
+
+def _lay_out_run(asked: PageRequest) -> tuple[View, tuple[str, ...]]:
+    """Lay out a training run, and name its parts that cannot be read."""
+    from voirdire.reporting import rows
     from voirdire.rewards.training.run_reading import read_training_run
 
     _refuse_items(asked, "a training run")
@@ -93,9 +86,24 @@ def _show_run(asked: PageRequest) -> ResultPage:
         )
         raise InputError(msg)
     run = read_training_run(asked.file)
-    view = training_view(run, source=asked.file, texts=asked.texts)
-    page = render_page(view, **asked.about, created=asked.created)
-    return ResultPage(html=page, view=view, dropped=run.dropped)
+    return rows(run, source=asked.file, texts=asked.texts), run.dropped
+
+
+def _lay_out_file(asked: PageRequest) -> View:
+    """Lay out what a file holds, which is told by what is in it."""
+    data = _read_result(asked)
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower() in (b"<!doctype", b"<html"):
+        msg = f"{asked.source}: must be a result, got a page. Open it in a browser directly."
+        raise InputError(msg)
+    document = _document(data)
+    if not isinstance(document, dict) or not document.keys().isdisjoint(("item", "id")):
+        return _lay_out_verdicts(data, document, asked)  # one row of a table alone has an item
+    schema = str(document.get("schema", "")).partition("/")[0]
+    if schema in _DOCUMENTS:
+        what, lay_out = _DOCUMENTS[schema]
+        _refuse_items(asked, what)
+        return lay_out(data, asked.source)
+    return _lay_out_result(data, document, asked)
 
 
 def _read_result(asked: PageRequest) -> bytes:
@@ -135,51 +143,68 @@ def _document(data: bytes) -> Any:
     return None
 
 
-def _has_schema(name: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda document: str(document.get("schema", "")).startswith(f"{name}/")
-
-
-def _show_result(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
-    from voirdire.reporting import from_json, html_page, html_report
-    from voirdire.studies import Examination
-
-    result = from_json(data, source=asked.source)
-    about: dict[str, Any] = asked.about | {"created": asked.created}
-    if isinstance(result, Examination):
-        return html_report(result, **about, source=asked.source, items=asked.metadata())
-    _refuse_items(asked, "a result of this kind")
-    return html_page(result, **about)
-
-
-def _show_certificate(data: bytes, _document: dict[str, Any], asked: PageRequest) -> str:
+def _lay_out_certificate(data: bytes, source: str) -> View:
     from voirdire.documents import document_from_text
-    from voirdire.reporting import html_page
+    from voirdire.reporting import rows
     from voirdire.rewards.certification import make_certificate
 
-    _refuse_items(asked, "a certificate")
     form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
-    certificate = make_certificate(document_from_text(data, source=asked.source, **form))
-    return html_page(certificate, **asked.about, created=asked.created)
+    return rows(make_certificate(document_from_text(data, source=source, **form)))
 
 
-_KINDS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[..., str]], ...] = (
-    (_has_schema("voirdire.certificate"), _show_certificate),
-    (lambda document: document.keys().isdisjoint(("item", "id")), _show_result),
-)
-"""How a document is recognized, and its page; one row of a table alone has an item."""
+def _lay_out_reward(data: bytes, source: str) -> View:
+    from voirdire.documents import document_from_text
+    from voirdire.reporting import rows
+    from voirdire.rewards.reward_file import read_reward_document
+
+    form: dict[str, Any] = {"what": "a reward", "layout": "json"}
+    return rows(read_reward_document(document_from_text(data, source=source, **form)))
 
 
-def _show_verdicts(data: bytes, document: Any, asked: PageRequest) -> str:
+def _lay_out_fit(data: bytes, source: str) -> View:
+    from voirdire.reporting.pages.reward import read_fit_view
+
+    try:
+        return read_fit_view(json.loads(data))
+    except (AttributeError, LookupError, TypeError) as error:
+        msg = f"{source}: must be a fit as `voirdire fit --json` prints it. Write it anew."
+        raise InputError(msg) from error
+
+
+_DOCUMENTS: dict[str, tuple[str, Callable[[bytes, str], View]]] = {
+    "voirdire.certificate": ("a certificate", _lay_out_certificate),
+    "voirdire.reward": ("a reward", _lay_out_reward),
+    "voirdire.reward_fit": ("a fit", _lay_out_fit),
+}
+"""By its schema what a document is, and what lays it out."""
+
+
+def _lay_out_result(data: bytes, document: dict[str, Any], asked: PageRequest) -> View:
+    from voirdire.judging import JudgingSummary, SeveralJudged
+    from voirdire.reporting import from_json, rows
+    from voirdire.studies import Examination
+
+    if isinstance(document.get("judged"), list):
+        several = SeveralJudged()
+        several += [from_json(x, JudgingSummary, source=asked.source) for x in document["judged"]]
+        result: Any = several
+    else:
+        result = from_json(data, source=asked.source)
+    if isinstance(result, Examination):
+        return rows(result, items=asked.metadata())
+    _refuse_items(asked, "a result of this kind")
+    return rows(result)
+
+
+def _lay_out_verdicts(data: bytes, document: Any, asked: PageRequest) -> View:
     from voirdire.io.files import DataFile
-    from voirdire.reporting.pages.frame import render_page
     from voirdire.reporting.pages.verdicts import read_answers, verdicts_view
 
     stream = io.BytesIO(data)
     stream.name = asked.source  # for errors
     file = DataFile(stream, format=_format(data, document, asked.file), held="verdict")
-    rows = read_answers(file, columns=asked.reading.columns)
-    view = verdicts_view(rows, name=asked.source, metadata=asked.metadata())
-    return render_page(view, **asked.about)
+    answers = read_answers(file, columns=asked.reading.columns)
+    return verdicts_view(answers, name=asked.source, metadata=asked.metadata())
 
 
 def _format(data: bytes, document: Any, name: str) -> str:

@@ -6,20 +6,22 @@ import math
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 import polars.selectors as cs
 
 from voirdire._validation import change_fields
-from voirdire.documents import plain_json
 from voirdire.judging.binding import check_behavior
 from voirdire.judging.file_run import judge_source
 from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import STORE_NAME, TableWriter
+from voirdire.records import Dropped  # noqa: TC001  # as above
+from voirdire.records.replies import CallSummary  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
@@ -30,12 +32,11 @@ from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_rew
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from voirdire.judging import CallSummary, JudgingProgress
+    from voirdire.judging import JudgingProgress
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
-    from voirdire.records import Dropped
     from voirdire.rewards.scores import Scores
 
 __all__ = [
@@ -155,15 +156,12 @@ class ScoringSummary(Tabular, rows="behaviors"):
     notes: tuple[str, ...] = ()
     calls: CallSummary | None = None
 
+    PLAIN: ClassVar = ("n_missing",)
+
     @property
     def n_missing(self) -> int:
         """Items without a reward."""
         return self.n_items - self.n_scored
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON; nan becomes None."""
-        plain: dict[str, Any] = plain_json(asdict(self))
-        return plain | {"n_missing": self.n_missing}
 
 
 class ScoreTally:

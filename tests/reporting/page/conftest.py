@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 import voirdire
 from view_reading import Reading
-from voirdire.reporting import html_report
+from voirdire.reporting import html_page
 
 
 def words(markup):
@@ -76,7 +76,7 @@ def page_text():
     """Render a page and give its words."""
 
     def render(content, **options):
-        page = html_report(content, **options)
+        page = html_page(content, **options)
         return words(re.sub(r"<(style|svg|script)\b.*?</\1>", " ", page, flags=re.DOTALL))
 
     return render

@@ -8,7 +8,8 @@ from examined_reward import examined_reward
 from made_probing import probe, question, report
 from made_results import made_gold, made_power, made_rates
 from voirdire.errors import InputError, NoDataError
-from voirdire.reporting import from_json, html_report, to_json
+from voirdire.reporting import from_json, html_page, to_json
+from voirdire.studies import Examination
 from whole_json import whole
 
 
@@ -32,7 +33,7 @@ def test_a_wrong_value_is_named_with_its_place(content, keys, message):
     rows = [content["examinations"][0] | keys]
 
     with pytest.raises(InputError, match=rf"^x\.json: .*{message}"):
-        html_report(content | {"examinations": rows}, source="x.json")
+        from_json(content | {"examinations": rows}, source="x.json")
 
 
 @pytest.mark.parametrize(
@@ -50,14 +51,14 @@ def test_a_wrong_value_is_named_with_its_place(content, keys, message):
 )
 def test_another_file_is_refused_in_one_line(text, message):
     with pytest.raises(InputError, match=message) as caught:
-        html_report(text)
+        from_json(text, Examination, source="report.json")
 
     assert "\n" not in str(caught.value)
 
 
 def test_no_examination_is_no_data():
     with pytest.raises(NoDataError, match="must hold at least one examination, got none"):
-        html_report(whole({}))
+        html_page(from_json(whole({})))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The whole page: its form, its numbers, and names that would like to do something."""
 
-import json
 import re
 from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
@@ -9,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.reporting import html_report, to_json
+from voirdire.reporting import from_json, html_page, to_json
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -50,7 +49,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def page(request, full):
-    return html_report(full, language=request.param)
+    return html_page(full, language=request.param)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def test_the_page_is_well_formed(page):
 
 
 def test_ids_of_several_questions_differ(several):
-    ids = Page(html_report(several)).ids
+    ids = Page(html_page(several)).ids
 
     assert len(ids) == len(set(ids))
 
@@ -80,7 +79,7 @@ def test_ids_of_several_questions_differ(several):
 def test_without_items_in_dispute_there_is_no_script(full):
     questions = tuple(replace(question, disputed=()) for question in full.questions)
 
-    page = html_report(replace(full, questions=questions))
+    page = html_page(replace(full, questions=questions))
 
     assert "script" not in Page(page).elements
 
@@ -98,9 +97,7 @@ def test_both_languages_have_the_same_numbers(full, page_text):
 
 
 def test_the_json_gives_the_page_of_the_record(full):
-    text = to_json(full)
-
-    assert html_report(text) == html_report(json.loads(text)) == html_report(full)
+    assert html_page(from_json(to_json(full))) == html_page(full)
 
 
 def renamed(value, name, old):
@@ -121,8 +118,8 @@ def test_names_are_only_ever_text(full, name):
     old = {"gpt", "ann-1", "label", "no", "i1", "lang", "hamming", *full.results[0].untested}
 
     plain, page = (
-        html_report(full, title="x", created="x"),
-        html_report(renamed(full, name, old), title=name, created=name),
+        html_page(full, title="x", created="x"),
+        html_page(renamed(full, name, old), title=name, created=name),
     )
 
     found = Page(page)
@@ -136,7 +133,7 @@ def test_long_names_are_shortened_and_differ_where_they_do(several):
     long = "models/" + "x" * 1_000_000
     rows = tuple(replace(row, judge=f"{long}-{row.judge}") for row in several.results)
 
-    page = html_report(replace(several, results=rows))
+    page = html_page(replace(several, results=rows))
 
     assert len(page) < 500_000
     assert {"x-good", "x-fair", "x-poor"} <= set(re.findall(r"x-\w+", page))
@@ -152,12 +149,12 @@ def test_the_title_and_the_date_are_shown(full, page_text):
 @pytest.mark.parametrize("value", [7, " "])
 def test_title_and_date_are_text(full, argument, value):
     with pytest.raises(InputError, match=f"`{argument}` must be text, got"):
-        html_report(full, **{argument: value})
+        html_page(full, **{argument: value})
 
 
 def test_another_language_is_refused(full):
     with pytest.raises(InputError, match="`language` must be one of 'en', 'zh', got 'fr'"):
-        html_report(full, language="fr")
+        html_page(full, language="fr")
 
 
 def test_settings_are_bounded_in_depth_and_number(several, page_text):
@@ -175,7 +172,7 @@ def test_settings_are_bounded_in_depth_and_number(several, page_text):
 
 def test_questions_are_folded_where_they_are_many(make_examination):
     few, many = (
-        html_report(make_examination({"a": 0.1}, questions=tuple(f"q{n}" for n in range(size))))
+        html_page(make_examination({"a": 0.1}, questions=tuple(f"q{n}" for n in range(size))))
         for size in (2, 4)
     )
 

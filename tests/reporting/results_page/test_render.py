@@ -16,7 +16,7 @@ from made_results import (
 )
 from page_reading import Page, text_of
 from voirdire.errors import InputError
-from voirdire.reporting import html_page, html_report
+from voirdire.reporting import html_page
 from voirdire.stats import Estimate
 from voirdire.studies import check_certificate, examine
 
@@ -273,7 +273,7 @@ def test_an_examination_shows_its_judges_beside_the_majority():
     people, machines = made_labels()
     found = examine(humans=people, judges=machines)
 
-    page = html_report(found)
+    page = html_page(found)
 
     fold = page[page.index('<details id="q1-agreement"') :]
     rows = rows_of(fold[: fold.index("</details>")], table=-1)

@@ -1,7 +1,6 @@
 """Replay: a run's rewards again bit for bit, other weights as `score` does, other rubrics."""
 
 import dataclasses
-import json
 
 import numpy as np
 import polars as pl
@@ -14,7 +13,6 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, ScriptedJudge
 from voirdire.rewards import (
     Turn,
-    read_training_run,
     replay,
     reward_of_weights,
     score_file,
@@ -344,11 +342,3 @@ def test_a_run_without_completions_is_refused(tmp_path):
 
     with pytest.raises(NoDataError, match="`run` must hold completions, got none"):
         replay(tmp_path / "run", other_reward())
-
-
-def test_a_replay_is_plain_values_for_json(tmp_path):
-    recorded(tmp_path / "run", n_steps=1)
-
-    plain = replay(read_training_run(tmp_path / "run"), other_reward()).as_dict()
-
-    assert json.loads(json.dumps(plain, allow_nan=False))["n"] == 24

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from voirdire._version import __version__
 from voirdire.errors import NoDataError
 from voirdire.records.plain import without_nan
-from voirdire.reporting.as_json import from_json
 from voirdire.reporting.pages.examination_findings import (
     Question,
     add_texts,
@@ -26,7 +25,6 @@ from voirdire.reporting.pages.examination_findings import (
     say_next,
     say_verdict,
 )
-from voirdire.reporting.pages.frame import render_page
 from voirdire.reporting.pages.results_sections import majority_table, yes_or_no
 from voirdire.reporting.pages.speech import (
     Clauses,
@@ -66,12 +64,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from voirdire._types import Language
     from voirdire.stats import AltTestResult, ControlResult
     from voirdire.studies import SliceReliability
     from voirdire.studies.reward.result import RewardExamination
 
-__all__ = ["examination_view", "html_report"]
+__all__ = ["examination_view"]
 
 _MOST_SAID = 8
 """Judges with a sentence each in the lead; of more, the names are listed by verdict."""
@@ -109,84 +106,6 @@ _columns = partial(columns_of, "column")
 _name, _p_value = partial(Name, width=40), partial(P, is_bare=True)
 
 
-def html_report(
-    content: dict[str, Any] | Examination | str | bytes,
-    *,
-    language: Language = "en",
-    title: str | None = None,
-    created: str | None = None,
-    source: str = "report.json",
-    reward: dict[str, Any] | RewardExamination | str | bytes | None = None,
-    items: pl.DataFrame | None = None,
-) -> str:
-    """Write an examination as one HTML page that can be read without a statistician.
-
-    Parameters
-    ----------
-    content : dict, Examination, str or bytes
-        An examination, or what `voirdire examine --json` prints: as text, bytes or decoded.
-        Missing newer keys are allowed.
-    language : {"en", "zh"}, optional
-        English or Simplified Chinese.
-    title : str, optional
-        Heading of the page.
-    created : str, optional
-        Date to show; none by default, so that the same examination gives the same bytes.
-    source : str, optional
-        What errors call the content.
-    reward : dict, RewardExamination, str or bytes, optional
-        The examination of a reward that rests on the judge, as a chapter of the same page.
-    items : polars.DataFrame, optional
-        What is known of the items in dispute, as `voirdire.io.read_metadata` gives it, beside what
-        the content says of them.
-
-    Returns
-    -------
-    str
-        A document of its own: no script, font, picture or style from elsewhere.
-
-    Raises
-    ------
-    InputError
-        If the content is not the JSON of an examination; the message names the place.
-    NoDataError
-        If it has no examination.
-
-    Notes
-    -----
-    Names, labels and items are shortened, escaped and isolated; nothing in the content can act on
-    the page. Figures are rounded on the page only.
-
-    Examples
-    --------
-    >>> import voirdire
-    >>> from voirdire.studies import Examination
-    >>> judge = {i: i % 2 for i in range(60)}
-    >>> humans = {
-    ...     name: {i: 1 - x if i % 12 == slip else x for i, x in judge.items()}
-    ...     for slip, name in enumerate(["ann", "bob", "eve"])
-    ... }
-    >>> result = voirdire.alt_test(judge, humans)
-    >>> html_report(Examination(results=(result,)))[:15]
-    '<!doctype html>'
-    """
-    from voirdire.studies.reward.result import RewardExamination
-
-    report = content
-    if not isinstance(report, Examination):
-        report = from_json(report, Examination, source=source)
-    if not report.results:
-        msg = f"{source}: $.examinations must hold at least one examination, got none."
-        raise NoDataError(msg)
-    of_reward = (
-        reward
-        if isinstance(reward, RewardExamination | None)
-        else from_json(reward, RewardExamination)
-    )
-    view = examination_view(report, reward=of_reward, items=items)
-    return render_page(view, language=language, title=title, created=created)
-
-
 def examination_view(
     report: Examination | AltTestResult,
     *,
@@ -208,6 +127,9 @@ def examination_view(
 
     if not isinstance(report, Examination):
         report = Examination(results=(report,))
+    if not report.results:
+        msg = "`result` must hold at least one examination, got none."
+        raise NoDataError(msg)
     report = report if items is None else add_texts(report, items)
     findings = {row.question: row for row in report.questions}
     questions = []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from voirdire.reporting.as_json import from_json
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.results_sections import list_notes
 from voirdire.reporting.pages.speech import (
@@ -30,16 +32,18 @@ from voirdire.reporting.pages.speech import (
 from voirdire.reporting.pages.verdicts import list_missing, say_calls, say_output
 from voirdire.reporting.pages.view import Part, Table, Track, View, Words, columns_of
 from voirdire.rewards.against_demands import (
+    AgainstDemand,
     describe_paid_against_demands,
     find_paid_against_demands,
 )
+from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
+from voirdire.rewards.fitting.weight_problem import UNDEFINED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from voirdire.rewards import SynthesisSummary
+    from voirdire.rewards import RewardModel, SynthesisSummary
     from voirdire.rewards.file_scoring import ScoringSummary
-    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit
     from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.studies.reward.result import (
         FeatureDrive,
@@ -48,7 +52,14 @@ if TYPE_CHECKING:
         RewardNote,
     )
 
-__all__ = ["fit_view", "reward_view", "score_view", "synthesis_view"]
+__all__ = [
+    "fit_view",
+    "model_view",
+    "read_fit_view",
+    "reward_view",
+    "score_view",
+    "synthesis_view",
+]
 
 _SIGNALS = ("base", "total", "rules")
 _MOST_BEHAVIORS = 20
@@ -112,11 +123,11 @@ def _name_rules(report: RewardExamination) -> RewardExamination:
     for name in ("error_rates", "refusals", "bench"):
         rows = getattr(report, name)
         if {row.signal for row in rows} == {"total"}:
-            changed[name] = tuple(dataclasses.replace(row, signal="rules") for row in rows)
-    return dataclasses.replace(report, **changed)
+            changed[name] = tuple(replace(row, signal="rules") for row in rows)
+    return replace(report, **changed)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Facts:
     """What several parts say: which reward ranks the comparisons, and how well."""
 
@@ -247,7 +258,7 @@ def _rates_table(facts: _Facts, shown: Sequence[str]) -> Table:
     }  # fmt: skip
     table = Table.of(say("reward.rates", level=facts.level), (None, *shown), columns, n_texts=2,
                      levels=((0.5, "reward.chance"),))  # fmt: skip
-    return dataclasses.replace(table, n_rows=1 + len(facts.behaviors))
+    return replace(table, n_rows=1 + len(facts.behaviors))
 
 
 def _list_parts(facts: _Facts, shown: Sequence[str]) -> Iterator[Part]:
@@ -449,7 +460,54 @@ def _say_figure(name: str, value: Any) -> Any:
 
 def fit_view(fit: RewardFit) -> View:
     """Say which weights were fitted, and how often they rank comparisons the wrong way."""
-    rows, level = fit.behaviors, Percent(fit.model.settings["confidence_level"])
+    paid = find_paid_against_demands(fit.model)
+    return _weights_view(fit.model.name, fit.behaviors, fit.model.settings, paid)
+
+
+def model_view(model: RewardModel) -> View:
+    """Say which weights a reward has, and how they were fitted where they were."""
+    fits = [_read_fit(name, row.figures) for name, row in model.behaviors.items() if row.figures]
+    given = {
+        name: [
+            FittedWeight(feature=feature, weight=replace(UNDEFINED, value=value), origin="fixed")
+            for feature, value in row.weights.items()
+        ]
+        for name, row in model.behaviors.items()
+        if not row.figures
+    }
+    paid = find_paid_against_demands(model)
+    return _weights_view(model.name, fits, model.settings, paid, given)
+
+
+def read_fit_view(document: Mapping[str, Any]) -> View:
+    """Lay out what `voirdire fit --json` prints."""
+    fits = [_read_fit(row["behavior"], row) for row in document["behaviors"]]
+    paid = [AgainstDemand(**row) for row in document["against_demands"]]
+    return _weights_view(document["reward"]["name"], fits, document["settings"], paid)
+
+
+def _read_fit(behavior: str, figures: Mapping[str, Any]) -> BehaviorFit:
+    """Read the figures of a fit as a reward file and the JSON of a fit have them."""
+    names = {each.name for each in fields(BehaviorFit)}
+    plain = {"n_test_prompts": 0, "n_cyclic_pairs": 0, "notes": []}  # younger than some rewards
+    plain |= {name: x for name, x in figures.items() if name in names}
+    plain["weights"] = [
+        {"feature": name, "origin": row["origin"],
+         "weight": {end: row[end] for end in ("value", "low", "high")}}
+        for name, row in figures["weights"].items()
+    ]  # fmt: skip
+    fit: BehaviorFit = from_json(plain | {"behavior": behavior, "l2_path": {}}, BehaviorFit)
+    return fit
+
+
+def _weights_view(
+    name: str,
+    rows: Sequence[BehaviorFit],
+    settings: Mapping[str, Any],
+    paid: Sequence[AgainstDemand],
+    given: Mapping[str, Sequence[FittedWeight]] = MappingProxyType({}),
+) -> View:
+    level = Percent(settings.get("confidence_level", 0.95))
     has_base = any(is_defined(row.error_rate_base.value) for row in rows)
     columns: dict[str, Any] = {
         "column.behavior": lambda row: Name(row.behavior, 40),
@@ -462,36 +520,40 @@ def fit_view(fit: RewardFit) -> View:
         **({"reward.signal.base": lambda row: _rate(row.error_rate_base)} if has_base else {}),
         **_columns(Share, fitted="error_rate_fitted"),
     }  # fmt: skip
-    behaviors = Listing(tuple(Name(row.behavior, 40) for row in rows))
+    behaviors = Listing(tuple(Name(x, 40) for x in (*(row.behavior for row in rows), *given)))
     of_note: dict[str, list[str]] = {}
     for row in rows:
         for note in row.notes:
             of_note.setdefault(note, []).append(row.behavior)
-    paid = describe_paid_against_demands(find_paid_against_demands(fit.model))
+    against = describe_paid_against_demands(paid)
+    parts = [_weights_part(row.behavior, row.weights, level, row) for row in rows]
+    parts += [_weights_part(behavior, weights, level) for behavior, weights in given.items()]
     return View(
         name="fit",
         catalog="reward",
-        meta=say("fit.meta", reward=Name(fit.model.name), behaviors=behaviors),
+        meta=say("fit.meta", reward=Name(name), behaviors=behaviors),
         lead=tuple(
             say("fit.lead", behavior=Name(row.behavior, 40), rate=_rate(row.error_rate))
             for row in rows[:_MOST_LEADS]
         ),
         blocks=(Table.of(say("fit.rates", level=level), rows, columns,
-                         levels=((0.5, "reward.chance"),)),),
-        parts=tuple(_weights_part(number, row, level) for number, row in enumerate(rows)),
+                         levels=((0.5, "reward.chance"),)),) if rows else (),
+        parts=tuple(replace(part, name=f"fit.weights.{n}") for n, part in enumerate(parts)),
         notes=(
             *(say("fit.cycles", behavior=Name(row.behavior), n=row.n_cyclic_pairs)
               for row in rows if row.n_cyclic_pairs),
             *(say("fit.note", behaviors=Listing(tuple(map(Name, names))), note=Verbatim(note))
               for note, names in of_note.items()),
-            *((Verbatim(paid, width=_NOTE_WIDTH),) if paid else ()),
+            *((Verbatim(against, width=_NOTE_WIDTH),) if against else ()),
         ),
-        settings=_without_hashes(fit.model.settings),
+        settings=_without_hashes(settings),
         glossary=("base_reward", "feature"),
     )  # fmt: skip
 
 
-def _weights_part(number: int, row: BehaviorFit, level: Percent) -> Part:
+def _weights_part(
+    behavior: str, weights: Sequence[FittedWeight], level: Percent, fit: BehaviorFit | None = None
+) -> Part:
     def weight(one: Any) -> Any:
         value, ends = Decimal(one.weight.value, 3), (one.weight.low, one.weight.high)
         if not all(map(is_defined, ends)):
@@ -505,12 +567,13 @@ def _weights_part(number: int, row: BehaviorFit, level: Percent) -> Part:
         "reward.column.weight": weight,
         "reward.column.origin": lambda one: f"fit.origin.{one.origin}",
     }
-    gap = max(row.objective - row.bound, 1e-9)  # 1e-12 would say no more: the bound is rounded
-    caption = say("fit.weights", level=level, l2=Name(f"{row.l2:g}"), gap=Name(f"{gap:.0e}"))
-    table = Table.of(caption, row.weights, columns, texts=("reward.column.origin",),
+    title, caption = say("fit.weights.title", behavior=Name(behavior, 40)), None
+    if fit is not None:  # 1e-12 would say no more of the gap: the bound is rounded
+        gap = Name(f"{max(fit.objective - fit.bound, 1e-9):.0e}")
+        caption = say("fit.weights", level=level, l2=Name(f"{fit.l2:g}"), gap=gap)
+    table = Table.of(caption, weights, columns, texts=("reward.column.origin",), label=title,
                      levels=((0.0, Count(0)),))  # fmt: skip
-    title = say("fit.weights.title", behavior=Name(row.behavior, 40))
-    return Part(name=f"fit.weights.{number}", title=title, blocks=(table,), is_open=True)
+    return Part(name="fit.weights", title=title, blocks=(table,), is_open=True)
 
 
 # The rewards of a file ----------------------------------------------------------------------------
@@ -547,7 +610,7 @@ def score_view(summary: ScoringSummary) -> View:
 # Completions that a model wrote -------------------------------------------------------------------
 
 
-def synthesis_view(summary: SynthesisSummary, *, rubric: str) -> View:
+def synthesis_view(summary: SynthesisSummary, *, rubric: str | None = None) -> View:
     """Say which completions were written, and the command that fits a reward to them."""
     columns: dict[str, Any] = {
         "column.behavior": lambda row: Name(row.behavior, 40),
@@ -557,8 +620,8 @@ def synthesis_view(summary: SynthesisSummary, *, rubric: str) -> View:
     calls, judged = summary.calls, summary.judge_calls
     todo: tuple[Any, ...] = ()
     if summary.output not in (None, "-"):
-        fit = f"{argument_of(summary.output).text} --rubric {argument_of(rubric).text}"
-        command = Argument(f"voirdire fit {fit} -o reward.json")
+        made, asked = (argument_of(x).text for x in (summary.output, rubric or summary.rubric))
+        command = Argument(f"voirdire fit {made} --rubric {asked} -o reward.json")
         todo = ("synthesis.next", say("command", text=command))
     return View(
         name="synthesis",

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from voirdire._messages import shorten
+from voirdire._types import Threshold  # noqa: TC001  # as above
 from voirdire.judging.binding import note_distrust
+from voirdire.records.items import Dropped  # noqa: TC001  # as above
+from voirdire.records.replies import CallSummary  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from voirdire._types import Threshold
-    from voirdire.records import Dropped, Message
-    from voirdire.records.replies import CallSummary
+    from voirdire.records import Message
     from voirdire.rewards.synthesis.plan import Assignment, Draft, SynthesisPlan
 
 __all__ = [

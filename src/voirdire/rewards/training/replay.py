@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import polars as pl
 
 from voirdire._messages import shorten
 from voirdire._validation import change_fields
-from voirdire.documents import hash_content, plain_json
+from voirdire.documents import hash_content
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.verdict_files import verdict_format
 from voirdire.io.verdicts import add_numbers
@@ -41,7 +42,7 @@ from voirdire.rewards.verdict_source import plan_reward_judging
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -184,11 +185,6 @@ class Replay(Tabular, rows="behaviors"):
     output: str | None = None
     notes: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give plain values for JSON; nan becomes None."""
-        plain: dict[str, Any] = plain_json(asdict(self))
-        return plain
 
 
 def replay(
