@@ -122,7 +122,7 @@ def compare_with_crowd(
     constant_p_value = _test_mean(behind, 0.0, items=items, people=people)
     differing = behind[np.abs(behind) > SAME]
     if 0 < len(differing) <= MOST_FLIPPED:
-        constant_p_value = max(constant_p_value, flip_signs(-differing))
+        constant_p_value = max(constant_p_value, float(flip_signs(-differing)[-1]))
     tests, ceiling = [], []
     for epsilon in np.minimum(settings.epsilons, LARGEST_EPSILON).tolist():
         mean, by_t, exact = p_values(1, epsilon)
