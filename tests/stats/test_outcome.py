@@ -151,7 +151,7 @@ def test_always_no_at_a_prevalence_of_three_percent_is_no_evidence():
         f"(ρ {rho} against {rho}, p = 1)."
     )
     constant = next(c for c in result.controls if c.control == "constant")
-    assert constant.passed
+    assert constant.winning_rate == 1
     assert constant.label == "false"
 
 

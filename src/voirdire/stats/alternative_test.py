@@ -81,7 +81,7 @@ def alt_test(
     For annotator j and item i, :math:`W^f_{ij} = 1` if the judge's label is at least as close to
     the labels of the other annotators as annotator j's is, and :math:`W^h_{ij} = 1` for the
     reverse; ties count for both. The judge wins annotator j if the hypothesis
-    :math:`\rho^f_j \le \rho^h_j - \varepsilon` falls [1]_, and passes if it wins half of them.
+    :math:`\rho^f_j \le \rho^h_j - \varepsilon` falls [1]_; ω is the share of them that it wins.
 
     Parameters
     ----------
@@ -523,7 +523,6 @@ def _control_rows(
                 label=None if constant is None else label(constant),
                 winning_rate=rates[best],
                 advantage_probability=advantages[best],
-                passed=bool(passes(rates[best])),
             )
         )
     return tuple(rows)

@@ -175,7 +175,7 @@ def _agreement_cautions(panel: Panel) -> Iterator[Caution]:
 
 
 def _unstable(uncertainty: Uncertainty) -> Caution:
-    """Make the caution that a judge passes on some resamples and fails on many others."""
+    """Make the caution that ω reaches .5 on some resamples and not on many others."""
     what = "clusters" if uncertainty.clustered else "items"
     sentence = (
         f"the result depends on which {what} were labelled: with the same {what} drawn again, ω "

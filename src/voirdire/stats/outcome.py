@@ -135,7 +135,7 @@ def decide_outcome(
     if is_close and not passes(ceiling):
         facts |= {"n_items": int(lost.sums.n_items[judge][tested].max()), "ceiling": ceiling}
         return "no_evidence", _unpassable(facts, settings, has_reference=has_reference)
-    facts |= {"constant": yardsticks.constant, "constant_passes": bool(passes(constant))}
+    facts |= {"constant": yardsticks.constant, "constant_winning_rate": constant}
     return "failed", _explain_failure(facts, is_close=is_close)
 
 
@@ -181,8 +181,8 @@ def _explain_failure(facts: dict[str, Any], *, is_close: bool) -> Caution:
     else:
         n_missed = n_annotators - facts["n_within"]
         sentence += f"Its estimate misses ε for {n_missed} of {n_annotators} annotators."
-    if facts["constant_passes"]:
-        sentence += f" Always {shorten(facts['constant'])!r} passes."
+    if passes(rate := facts["constant_winning_rate"]):
+        sentence += f" Always {shorten(facts['constant'])!r} has ω = {rate:.2f}, no evidence."
     return make_caution("not_shown" if is_close else "missed", sentence, **facts)
 
 

@@ -108,16 +108,14 @@ class ControlResult:
     label : str or None
         What a constant control always answers.
     winning_rate, advantage_probability : float
-        ω by the exact test, and ρ; nan where undefined.
-    passed : bool
-        Whether ω is at least .5.
+        ω by the exact test, and ρ; nan where undefined. No control passes by this: see `outcome` of
+        `AltTestResult`.
     """
 
     control: Literal["constant", "random", "majority_vote"]
     label: str | None
     winning_rate: Share
     advantage_probability: Share
-    passed: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,8 +240,9 @@ class Uncertainty:
         Ends of an interval of ρ for other annotators like these, on other items; nan with one
         annotator, and that over items alone where ρ is 0 or 1.
     stability : float
-        Share of the resamples in which `t_test` passes, failures dropped and lost, in [0, 1]; nan
-        under a family of all judges. Not a p-value: it is how often that would be found again.
+        Share of the resamples in which ω by the t-test is at least .5, failures dropped and lost,
+        in [0, 1]; nan under a family of all judges. Not a p-value: it is how often that would be
+        found again.
     confidence_level : float
         Nominal coverage, in (0, 1).
     n_resamples : int
@@ -313,9 +312,9 @@ class AltTestResult(Tabular, rows="annotators"):
     because : Caution
         What decided the outcome.
     smallest_epsilon : float or None
-        The smallest margin, in steps of .001, at which `t_test` passes, failures dropped and
-        lost; None where there is none below 1, or without resamples. Found on these labels, it
-        describes them: the ε of a test is fixed before.
+        The smallest margin, in steps of .001, at which ω by the t-test is at least .5, failures
+        dropped and lost; None where there is none below 1, or without resamples. Found on these
+        labels, it describes them: the ε of a test is fixed before.
     uncertainty : Uncertainty or None
         Interval of ρ and stability of ω; None without resamples.
     t_test : TTest

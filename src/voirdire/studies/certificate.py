@@ -130,8 +130,14 @@ def _certified_figures(result: AltTestResult) -> dict[str, Any]:
     figures: dict[str, Any] = as_plain(result)
     for name in ("finding", "n_within", "n_shown", "t_test"):
         del figures[name]
-    if figures["crowd"] is None:  # so that certificates without a crowd keep their hash
+    # what the record says in other words, so that the same labels keep their hash
+    if figures["crowd"] is None:
         del figures["crowd"]
+    for control in figures["controls"]:
+        control["passed"] = control["winning_rate"] >= 0.5
+    because = figures["because"]["figures"]
+    if "constant_winning_rate" in because:
+        because["constant_passes"] = because.pop("constant_winning_rate") >= 0.5
     for row in figures["annotators"]:
         del row["deciding_p_value"], row["shown"]
     del figures["worst_case"]["winning_rate_answered"]

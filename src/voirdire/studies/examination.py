@@ -328,7 +328,7 @@ def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterat
     if n_contested >= _FEWEST_CONTESTED and (answers == majority)[contested].all():
         sentence = (
             f"it gives the annotators' majority on all {n_contested} items where they split: is "
-            "it a copy of their vote, which always passes?"
+            "it a copy of their vote, which no judge can be closer to them than?"
         )
         yield make_caution("majority_copy", sentence, n_items=n_contested)
 

@@ -354,7 +354,7 @@ def _check_independent(
     answers: NDArray[np.int32],
     seen: Mapping[str, NDArray[np.bool_]],
 ) -> None:
-    """Refuse a judge that is also an annotator, since it would always pass.
+    """Refuse a judge that is also an annotator, which would be closest to the annotators.
 
     Labels whose annotator had seen the judge's answer are not used for it.
     """

@@ -20,7 +20,6 @@ from voirdire.io import Reading
 from voirdire.records import Dropped
 from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
-from voirdire.stats.figures import passes
 from voirdire.stats.results import html_table, summary_rows, text_table
 from voirdire.studies.diagnosis import SliceReliability, measure_slices
 from voirdire.studies.disputed_items import add_texts
@@ -70,14 +69,11 @@ class PooledQuestion:
         annotators.
     winning_rate_alone : float
         ω of the question by itself.
-    passed : bool
-        Whether the pooled ω is at least .5.
     """
 
     question: str
     winning_rate: Share
     winning_rate_alone: Share
-    passed: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,7 +505,6 @@ def _question(result: AltTestResult, rejected: NDArray[np.bool_]) -> PooledQuest
         question=result.question,
         winning_rate=float(winning_rate),
         winning_rate_alone=result.winning_rate,
-        passed=bool(passes(np.asarray(winning_rate))),
     )
 
 
@@ -551,9 +546,9 @@ def alt_test(
     """Examine whether a judge may replace human annotators.
 
     One annotator at a time is left out, and the judge is asked to be at least as close to the
-    others as that annotator is, up to a margin ε for being cheaper [1]_. The judge passes if it
-    wins at least half of the annotators; read `outcome`, which also says when a pass means
-    nothing.
+    others as that annotator is, up to a margin ε for being cheaper [1]_. To pass it must be
+    shown so for half of the annotators, and to be closer to them than a constant answer is: see
+    `outcome`.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def test_how_often_it_passes_again_is_said_where_that_is_open(one, say, share, i
 
     view = rows(unsure)
 
-    assert any("passes in 46% of resamples" in say(x) for x in view.lead) is is_said
+    assert any("at least .5 in 46% of resamples" in say(x) for x in view.lead) is is_said
     assert (view.todo[0].key == "next.items") is is_said
 
 
@@ -380,13 +380,16 @@ def test_failed_calls_are_a_cause_only_where_they_decide(one, rate, answered, n)
 
 
 @pytest.mark.parametrize("name", ["constant", "random"])
-def test_a_control_that_passes_is_a_caution(one, name):
+def test_a_control_whose_winning_rate_reaches_a_half_is_a_caution(one, say, name):
     [row] = one.results
-    controls = tuple(replace(x, passed=x.control == name) for x in row.controls)
+    controls = tuple(
+        replace(x, winning_rate=0.75 if x.control == name else 0.25) for x in row.controls
+    )
 
     [(what, todo)] = rows(changed(one, controls=controls)).cautions
 
-    assert (what.key, todo.key) == (f"caution.{name}_passes", f"todo.{name}_passes")
+    assert (what.key, todo.key) == (f"caution.{name}_omega", f"todo.{name}_omega")
+    assert "ω = .75" in say(what)
 
 
 def test_an_outcome_that_depends_on_the_margin_is_a_caution(make_examination):

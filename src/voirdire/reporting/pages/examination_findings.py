@@ -260,7 +260,7 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
 
 _ORDER = (
     *("random_person", "careless_annotators", "turned_round", "majority_copy", "other_scale"),
-    *("constant_passes", "random_passes", "strange_labels", "strange_annotators"),
+    *("constant_omega", "random_omega", "strange_labels", "strange_annotators"),
     *("chance_annotators", "some_margins", "correction", "few_annotators", "untested_annotators"),
     *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
     *("not_judged", "undeclared_labels", "similarity", "few_clusters", "few_items"),
@@ -335,12 +335,10 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
 
 def _find_cautions(row: AltTestResult, rows: Sequence[AltTestResult]) -> Iterator[Caution]:
     """Find what has no code in the record, from figures that it has."""
-    passing = {control.control: control for control in row.controls if control.passed}
-    if "constant" in passing:
-        label = {"label": passing["constant"].label or ""}
-        yield Caution(code="constant_passes", sentence="", figures=label)
-    if "random" in passing:
-        yield Caution(code="random_passes", sentence="")
+    for control in row.controls:
+        if control.control != "majority_vote" and control.winning_rate >= 0.5:
+            figures = {"label": control.label or "", "winning_rate": control.winning_rate}
+            yield Caution(code=f"{control.control}_omega", sentence="", figures=figures)
     if "passed" in (outcomes := {each.outcome for each in rows}) and len(outcomes) > 1:
         yield Caution(code="some_margins", sentence="")
 
