@@ -69,6 +69,12 @@ FALSE_WORDS = ("false", "no", "0", "否", "n", "f")
 CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
 """Answers that mean "no answer", in any case, unless they are declared as labels."""
 
+RateMethod: TypeAlias = Literal["auto", "human", "efficient", "ppi", "rogan_gladen"]
+"""How a rate is estimated."""
+
+LabelledItems: TypeAlias = Literal["random", "verdict", "class"]
+"""How the labelled items were drawn."""
+
 Language: TypeAlias = Literal["en", "zh"]
 """English or Simplified Chinese."""
 

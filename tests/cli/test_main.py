@@ -285,6 +285,21 @@ def test_help_loads_nothing_heavy(arguments, environment):
     assert done.stdout
 
 
+NOT_FOR_A_VERDICT = ("scipy.optimize", "scipy.stats", "narwhals", "jinja2", "matplotlib",
+                     "voirdire.rewards", "voirdire.models", "babel.numbers")  # fmt: skip
+
+
+def test_a_verdict_on_a_file_loads_only_what_it_needs(files, environment):
+    code = WATCHED.format(arguments=["examine", *map(str, files)], heavy=NOT_FOR_A_VERDICT)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+
+    assert json.loads(done.stderr.splitlines()[-1]) == []
+    assert "passed" in done.stdout
+
+
 def test_importing_the_package_loads_no_numbers(environment):
     code = f"import json, sys, voirdire; print(json.dumps(sorted(set({HEAVY}) & set(sys.modules))))"
 

@@ -198,7 +198,7 @@ def test_an_item_that_is_not_there_is_said(judge, replies, assert_one_line, opti
 def test_a_store_that_is_not_there_is_not_made(call, place, assert_one_line):
     done = call("replies", "missing.sqlite")
 
-    assert_one_line(done, "`STORE` must be a store of replies, got 'missing.sqlite'")
+    assert_one_line(done, "`STORE` must be a file that exists, got 'missing.sqlite'")
     assert not (place / "missing.sqlite").exists()
 
 

@@ -17,7 +17,6 @@ from voirdire.cli.calls import UsageError, list_typed, refuse, require
 from voirdire.cli.models import OF_REPLIES, USUAL, UsualOptions, choose_name, make_judge
 from voirdire.cli.progress import running
 from voirdire.cli.written_files import check_output
-from voirdire.judging.outputs import STORE_NAME
 from voirdire.rewards.fitting.settings import FitSettings
 from voirdire.rewards.settings import ComparisonSettings
 
@@ -91,9 +90,11 @@ def fit_command(
         require(comparisons is not None, rule)
         if verdicts:
             refuse((*USUAL, *OF_REPLIES), why="there are verdicts, and no language model is asked")
+        printing.start_reading()
+        from voirdire.judging.outputs import STORE_NAME
+
         made = None if verdicts else make_judge(judge or "local", asking)
         asked = made if judge and made else judge  # of verdicts the name is looked up among them
-        printing.start_reading()
         keeps = not isinstance(asked, str | None)
         if keeps:
             reading = replace(reading, store=reading.store or output.resolve().parent / STORE_NAME)

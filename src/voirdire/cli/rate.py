@@ -6,11 +6,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from voirdire._types import LabelledItems, RateMethod
 from voirdire.cli import options as typed
 from voirdire.cli.calls import require, say
 from voirdire.cli.printing import Shown, progress, start_reading
 from voirdire.cli.study_files import ReadingOptions, read_files, read_items
-from voirdire.stats.rates import LabelledItems, RateMethod
 
 
 def rate_command(

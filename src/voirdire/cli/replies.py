@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire.cli import options as typed
+from voirdire.cli.calls import is_source
 from voirdire.cli.printing import Printed, progress, start_reading
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def replies_command(
-    store: Annotated[str, Parameter(metavar="STORE")],
+    store: Annotated[str, Parameter(metavar="STORE", validator=is_source)],
     item: Annotated[str | None, Parameter(metavar="ITEM")] = None,
     /,
     *,

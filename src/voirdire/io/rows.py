@@ -14,7 +14,6 @@ from itertools import accumulate, chain, compress, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import polars.selectors as cs
@@ -48,6 +47,7 @@ from voirdire.io.stray_rows import (
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
 __all__ = [
@@ -678,6 +678,8 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
 
 def open_frame(frame: Any, source: str) -> Table:
     """Make a table from a data frame of any library, whose columns have unique text names."""
+    import narwhals.stable.v2 as nw  # files need none of it
+
     try:
         known: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     except TypeError as error:
@@ -708,6 +710,8 @@ def open_frame(frame: Any, source: str) -> Table:
 
 def _column(series: nw.Series[Any]) -> Column:
     """Return a typed column, or plain values where pandas holds Python objects."""
+    import narwhals.stable.v2 as nw
+
     if series.dtype not in (nw.Object, nw.Unknown):
         # without pyarrow, or with text that it refuses
         with suppress(ImportError, TypeError, ValueError):

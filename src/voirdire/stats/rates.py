@@ -45,11 +45,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaincinv, betaln, expit, logit, ndtri, stdtr, stdtrit
 
+from voirdire._types import LabelledItems, RateMethod
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.intervals import (
@@ -70,20 +71,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChainedRate",
-    "LabelledItems",
     "RateDifference",
-    "RateMethod",
     "RateResult",
     "chain_rates",
     "compare_rates",
     "estimate_rate",
 ]
-
-RateMethod: TypeAlias = Literal["auto", "human", "efficient", "ppi", "rogan_gladen"]
-"""How a rate is estimated."""
-
-LabelledItems: TypeAlias = Literal["random", "verdict", "class"]
-"""How the labelled items were drawn."""
 
 _MOST_BINS = 4
 _FEWEST_IN_BIN = 15

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from voirdire._types import LabelledItems, RateMethod
     from voirdire.io import LabelTable
-    from voirdire.stats.rates import LabelledItems, RateMethod
     from voirdire.studies.study import Labels
 
 __all__ = ["QuestionRate", "RateReport", "rate"]

@@ -123,8 +123,6 @@ def examination_view(
     items : polars.DataFrame, optional
         What is known of the items in dispute.
     """
-    from voirdire.reporting.pages.reward import reward_view
-
     if not isinstance(report, Examination):
         report = Examination(results=(report,))
     if not report.results:
@@ -168,6 +166,11 @@ def examination_view(
         brief = (_judges_table([row for each in questions for row in each.rows], "question"),)
         cautions, todo = (), (_next_of_several(questions, n_judges=len(judges)),)
         parts = (_question_part(each, n_questions=len(questions)) for each in questions)
+    chapters: tuple[View, ...] = ()
+    if reward is not None:
+        from voirdire.reporting.pages.reward import reward_view  # which loads what fits rewards
+
+        chapters = (reward_view(reward),)
     return View(
         name="examination",
         catalog="examination",
@@ -182,7 +185,7 @@ def examination_view(
         parts=(*parts, *_pooled_part(report), *_dropped_part(report)),
         settings=without_nan(report.settings),
         glossary=_GLOSSARY,
-        chapters=() if reward is None else (reward_view(reward),),
+        chapters=chapters,
     )
 
 

@@ -18,8 +18,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import yaml  # type: ignore[import-untyped]
-from babel import Locale
-from babel.numbers import format_decimal
+from babel.plural import PluralRule
 from markupsafe import Markup, escape
 
 from voirdire._messages import shorten
@@ -223,6 +222,10 @@ _UNBROKEN = 16
 """Names up to this length stay on one line, with their hyphens."""
 
 
+_PLURALS = {"en": PluralRule({"one": "i = 1 and v = 0"}), "zh": PluralRule({})}
+"""As Babel's locales have them, which would be read whole."""
+
+
 @cache
 def _read_sentences(name: str) -> dict[str, dict[str, Any]]:
     """Read the sentences of a page: by key, then by language; a count by its plural form too."""
@@ -272,7 +275,6 @@ class Speaker:
         }
         self._counts = {k: v for k, v in sentences.items() if isinstance(v, dict)}
         self.zero = language == "zh"
-        self._locale = Locale.parse(language)
 
     def __call__(self, thing: Any, **figures: Any) -> Markup:
         """Speak a phrase by its key, or any of the things that can be said."""
@@ -302,11 +304,11 @@ class Speaker:
         if not count.noun:
             return number
         forms = self._counts[f"count.{count.noun}"]
-        return str(forms[self._locale.plural_form(count.value)]).replace("{n}", number)
+        return str(forms[_PLURALS[self.language](count.value)]).replace("{n}", number)
 
     def whole(self, value: int) -> str:
         """Write a number with separators of thousands."""
-        return str(format_decimal(value, locale=self._locale))
+        return f"{value:,}"
 
     def between(self, ends: Interval) -> str:
         """Write an interval."""
