@@ -313,7 +313,7 @@ def test_failures_are_left_out():
 def test_what_does_not_enter_is_refused(setting):
     judges, humans = labels(11)
 
-    with pytest.raises(InputError, match=f"`{setting}` must be one of alignment"):
+    with pytest.raises(InputError, match=f"`{setting}` must be a setting of `compare_judges`"):
         compare_judges(judges, humans, **{setting: 0.3})
 
 

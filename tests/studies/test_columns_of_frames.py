@@ -134,7 +134,7 @@ def test_the_index_of_pandas_names_the_items_of_both_sides(rows, expected):
         ),
         (
             lambda frame: voirdire.alt_test(frame["gpt"], frame[PEOPLE], alignmnt="accuracy"),
-            "`alignmnt` must be a setting of `examine`, got .* Write 'alignment'",
+            "`alignmnt` must be a setting of `alt_test`, got .* Write 'alignment'",
         ),
         (
             lambda frame: voirdire.examine(frame, judges=["gpt"], epsilonn=0.1),

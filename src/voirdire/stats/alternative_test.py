@@ -2,14 +2,15 @@ r"""Runs the alternative annotator test on arrays, for any number of judges and 
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_count, check_fraction
-from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire._validation import change_fields, check_names
+from voirdire.errors import DegenerateDataWarning
 from voirdire.stats.cautions import cautions_at_epsilon, cautions_of_judge
 from voirdire.stats.comparison import make_controls
 from voirdire.stats.crowd import (
@@ -19,25 +20,20 @@ from voirdire.stats.crowd import (
     explain_untestable,
 )
 from voirdire.stats.figures import Figures, passes, smallest_epsilons
-from voirdire.stats.label_arrays import check_names
+from voirdire.stats.label_arrays import name_columns
 from voirdire.stats.outcome import CONSTANT_LEVEL, Yardsticks, decide_outcome, describe_panel
 from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
+from voirdire.stats.plan import TestPlan
 from voirdire.stats.preparation import prepare
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, TTest, WorstCase
-from voirdire.stats.uncertainty import Resampling, bootstrap_judge
+from voirdire.stats.uncertainty import bootstrap_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
-    from voirdire._types import (
-        AlignmentName,
-        EpsilonMode,
-        Family,
-        Finding,
-        WeightScheme,
-    )
+    from voirdire._types import AlignmentName, Finding
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Control, Raters
     from voirdire.stats.figures import TestSettings
@@ -47,34 +43,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Names", "alt_test"]
 
-FEWEST_RESAMPLES = 100
-
 
 def alt_test(
     judges: ArrayLike,
     humans: ArrayLike,
     *,
     alignment: AlignmentName | VectorizedScore = "accuracy",
-    epsilon: float | Sequence[float] = 0.2,
-    epsilon_mode: EpsilonMode = "additive",
     label_sets: ArrayLike | LabelSets | None = None,
     values: Sequence[Any] | None = None,
-    similarity: VectorizedScore | None = None,
     n_codes: int | None = None,
     failed: ArrayLike | None = None,
-    weights: WeightScheme | None = None,
-    quality: ArrayLike | None = None,
-    expert: int | None = None,
     gold: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
-    min_items: int = 30,
-    min_annotators: int = 2,
-    false_discovery_rate: float = 0.05,
-    family: Family = "annotators",
-    n_resamples: int = 0,
-    confidence_level: float = 0.95,
-    seed: int = 0,
     names: Names | None = None,
+    plan: TestPlan | None = None,
+    **settings: Any,
 ) -> list[AltTestResult]:
     r"""Examine judges against annotators, leaving one annotator out at a time.
 
@@ -93,50 +76,26 @@ def alt_test(
     alignment : str or callable, optional
         How close two labels are, see `voirdire.stats.alignment`; a callable takes two arrays of
         labels (items of `values`) and returns the score of each pair.
-    epsilon : float or sequence of float, optional
-        Cost-benefit margin, fractions in [0, 1). Guidance: .2 for experts, .15 for skilled
-        annotators, .1 for crowd workers.
-    epsilon_mode : {"additive", "multiplicative"}, optional
-        Whether the annotator's advantage is reduced by ε or by the share ε of itself.
     label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
         For multi-label questions: which labels the set of each code holds. Its width is the
         label universe.
     values : sequence, optional
         For ``"similarity"`` and a callable: the label of each code.
-    similarity : callable, optional
-        For ``"similarity"``: scores of pairs, by default `character_cosine`.
     n_codes : int, optional
         Size of a declared label universe; by default the largest code plus one.
     failed : array_like of bool, shape of `judges`, optional
         Items on which a judge was asked and gave no usable answer.
-    weights : {"imbalance"}, optional
-        Inverse probability weights for skewed labels. Memory is O(n_items * n_annotators).
-    quality : array_like of float, shape (n_annotators,), optional
-        Positive weights of annotators, in S and in ω.
-    expert : int, optional
-        The annotator who stands for "the others" of everyone else, and is not tested.
     gold : array_like, shape (n_items,), optional
-        Labels that do so without belonging to an annotator. With ε = 0: outperforms humans.
+        Labels that stand for "the others" of everyone. With ε = 0: outperforms humans.
     clusters : array_like of int, shape (n_items,), optional
         Which independent unit each item belongs to; errors become cluster-robust.
-    min_items : int, optional
-        Fewest items for an annotator to be tested; at least 2.
-    min_annotators : int, optional
-        Fewest annotators for an item to take part; at least 2.
-    false_discovery_rate : float, optional
-        q, in (0, 1).
-    family : {"annotators", "judges"}, optional
-        What q covers: the annotators of each judge, or the annotators of all judges together,
-        for who keeps the best of several.
-    n_resamples : int, optional
-        Bootstrap resamples of items (or clusters) for the interval of ρ and the stability of ω,
-        at least 100; 0 for none, and then `smallest_epsilon` is not searched either.
-    confidence_level : float, optional
-        Nominal coverage of that interval, in (0, 1).
-    seed : int, optional
-        Of the random control and of the resamples.
     names : Names, optional
-        Names for the results; positions otherwise.
+        Names for the results; column numbers otherwise.
+    plan : TestPlan, optional
+        Margins, weights and sizes of the test. Without it nothing is resampled.
+    **settings
+        Fields of `voirdire.studies.TestPlan`, such as ``epsilon=0.1``, each of which counts before
+        that of `plan`. `quality` may be one number a column, and `expert` a column number.
 
     Returns
     -------
@@ -181,30 +140,24 @@ def alt_test(
     >>> result.winning_rate, result.outcome
     (1.0, 'passed')
     """
-    seed = check_count("seed", seed, minimum=0)
-    resampling = _check_resampling(n_resamples, confidence_level, seed)
+    known = [row.name for row in fields(TestPlan)] + [*inspect.signature(alt_test).parameters]
+    check_names(settings, known, of="alt_test")
+    plan = change_fields(plan or TestPlan(n_resamples=0), settings)
+    names = names or Names()
     prepared = prepare(
         judges,
         humans,
+        plan=plan,
         alignment=alignment,
-        epsilon=epsilon,
-        epsilon_mode=epsilon_mode,
         label_sets=label_sets,
         values=values,
-        similarity=similarity,
         n_codes=n_codes,
         failed=failed,
-        weights=weights,
-        quality=quality,
-        expert=expert,
         gold=gold,
         clusters=clusters,
-        min_items=min_items,
-        min_annotators=min_annotators,
-        false_discovery_rate=false_discovery_rate,
-        family=family,
+        annotators=names.annotators,
     )
-    names = (names or Names()).of_everyone(prepared.raters)
+    names = names.of_everyone(prepared.raters)
     asked = prepared.comparison.asked(prepared.raters)
     together = [np.flatnonzero(asked.all(axis=0)).tolist()]
     together += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
@@ -213,17 +166,16 @@ def alt_test(
             replace(prepared, raters=prepared.raters.take(asked[:, judges[0]]).of_judges(judges)),
             judges,
             names,
+            plan,
             alignment=alignment,
-            resampling=resampling,
-            seed=seed,
         )
         for judges in together
         if judges
     ]
-    run = _Run(parts, prepared.settings, resampling)
+    run = _Run(parts, prepared.settings, plan)
     untested = np.flatnonzero(~run.plain.tested.any(axis=-1)).tolist()
     if any(judge not in run.crowds or not run.crowds[judge].tests for judge in untested):
-        msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
+        msg = f"ω is undefined: no annotator has {plan.min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
     part_of = {judge: part for part in parts for judge in part.judges}
@@ -232,20 +184,6 @@ def alt_test(
         for judge in sorted(part_of)
         for result in _judge_results(run, part_of[judge], judge, names=names, alignment=shown)
     ]
-
-
-def _check_resampling(n_resamples: int, confidence_level: float, seed: int) -> Resampling | None:
-    check_count("n_resamples", n_resamples, minimum=0)
-    check_fraction("confidence_level", confidence_level)
-    if not n_resamples:
-        return None
-    if n_resamples < FEWEST_RESAMPLES:
-        msg = (
-            f"`n_resamples` must be 0 or at least {FEWEST_RESAMPLES}, got {n_resamples}. "
-            "The ends of an interval are rare resamples."
-        )
-        raise InputError(msg)
-    return Resampling(n_resamples=n_resamples, confidence_level=confidence_level, seed=seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,8 +213,8 @@ class Names:
         n_judges, n_annotators = raters.judges.shape[1], raters.humans.shape[1]
         return replace(
             self,
-            judges=check_names("names.judges", self.judges or None, n_judges),
-            annotators=check_names("names.annotators", self.annotators or None, n_annotators),
+            judges=name_columns("names.judges", self.judges or None, n_judges),
+            annotators=name_columns("names.annotators", self.annotators or None, n_annotators),
         )
 
 
@@ -288,23 +226,22 @@ class _Part:
         prepared: Prepared,
         judges: list[int],
         names: Names,
+        plan: TestPlan,
         *,
         alignment: AlignmentName | VectorizedScore,
-        resampling: Resampling | None,
-        seed: int,
     ) -> None:
         raters, comparison, settings = prepared.raters, prepared.comparison, prepared.settings
         self.judges = judges
         self.panel = describe_panel(prepared, alignment, label=names.label)
-        controls = make_controls(raters, seed=seed, label_sets=prepared.label_sets)
+        controls = make_controls(raters, seed=plan.seed, label_sets=prepared.label_sets)
         if raters.clusters is not None:
             raters = raters.take(np.argsort(raters.clusters, kind="stable"))
         self.n_failures = np.zeros(len(judges), np.int64)
         if raters.failed is not None:
             self.n_failures = raters.failed.sum(axis=0)
         self.collectors = []
-        if resampling is not None:
-            self.collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in self.n_failures]
+        if plan.n_resamples:
+            self.collectors = [UnitCollector(seed=plan.seed, lost=bool(n)) for n in self.n_failures]
         self.plain, self.lost, self.n_items = comparison.sum_judges(
             raters, self.collectors, excluded=settings.excluded
         )
@@ -335,9 +272,7 @@ class _Part:
 class _Run:
     """Figures of all judges, by number: with failures dropped and lost."""
 
-    def __init__(
-        self, parts: list[_Part], settings: TestSettings, resampling: Resampling | None
-    ) -> None:
+    def __init__(self, parts: list[_Part], settings: TestSettings, plan: TestPlan) -> None:
         order = np.argsort([judge for part in parts for judge in part.judges])
         sums = OutcomeSums.join(part.plain for part in parts).rows(order)
         self.plain = self.lost = Figures(sums, settings)
@@ -351,7 +286,7 @@ class _Run:
         n_judges, n_epsilons = len(order), len(settings.epsilons)
         self.smallest_epsilons: list[float | None] = [None] * n_judges
         self.uncertainties: list[Sequence[Uncertainty | None]] = [[None] * n_epsilons] * n_judges
-        if resampling is None:
+        if not plan.n_resamples:
             return
         collectors = [collector for part in parts for collector in part.collectors]
         self.uncertainties = [
@@ -360,7 +295,7 @@ class _Run:
                 tested=self.plain.tested[judge],
                 tested_lost=self.lost.tested[judge] if collectors[place].lost else None,
                 settings=settings,
-                resampling=resampling,
+                plan=plan,
             )
             for judge, place in enumerate(order.tolist())
         ]

@@ -16,10 +16,11 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire._validation import check_fraction
+from voirdire._validation import change_fields, check_names
 from voirdire.errors import InputError
 from voirdire.stats.intervals import sum_units, take_units
 from voirdire.stats.outcome_sums import HUMAN_WINS
+from voirdire.stats.plan import TestPlan
 from voirdire.stats.preparation import prepare
 
 if TYPE_CHECKING:
@@ -31,8 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgeDifference", "compare_judges"]
 
-_OF_MARGINS = {"epsilon", "epsilon_mode", "false_discovery_rate", "family"}
-_SETTINGS = sorted(set(signature(prepare).parameters) - {"judges", "humans"} - _OF_MARGINS)
+_OF_PLAN = (
+    *("similarity", "weights", "quality", "expert"),
+    *("min_items", "min_annotators", "confidence_level"),
+)
+_OF_LABELS = [
+    name for name in signature(prepare).parameters if name not in ("judges", "humans", "plan")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +89,7 @@ def compare_judges(
     humans: ArrayLike,
     *,
     names: Sequence[str] | None = None,
-    confidence_level: float = 0.95,
+    plan: TestPlan | None = None,
     **settings: Any,
 ) -> list[JudgeDifference]:
     r"""Test every pair of judges for a difference in ρ on the items that both answered.
@@ -96,12 +102,13 @@ def compare_judges(
         As in `voirdire.stats.alt_test`.
     names : sequence of str, optional
         Names of the judges; positions otherwise.
-    confidence_level : float, optional
-        Nominal coverage, in (0, 1).
+    plan : TestPlan, optional
+        As in `voirdire.stats.alt_test`; of it the settings below count.
     **settings
         The arguments of `voirdire.stats.alt_test` that say how labels are compared: `alignment`,
-        `label_sets`, `values`, `similarity`, `n_codes`, `failed`, `weights`, `quality`, `expert`,
-        `gold`, `clusters`, `min_items`, `min_annotators`; nothing else is known.
+        `label_sets`, `values`, `n_codes`, `failed`, `gold`, `clusters`, and of the plan
+        `similarity`, `weights`, `quality`, `expert`, `min_items`, `min_annotators` and
+        `confidence_level`; nothing else is known. `annotators` are their names.
 
     Returns
     -------
@@ -133,30 +140,30 @@ def compare_judges(
     >>> pair.difference > 0.2, pair.p_value < 0.001
     (True, True)
     """
-    check_fraction("confidence_level", confidence_level)
-    for name in settings:
-        if name not in _SETTINGS:
-            msg = f"`{name}` must be one of {', '.join(_SETTINGS)}: it is no setting of this."
-            raise InputError(msg)
-    prepared = prepare(judges, humans, **settings)
+    check_names(settings, [*_OF_LABELS, *_OF_PLAN], of="compare_judges")
+    labels = {name: settings.pop(name) for name in _OF_LABELS if name in settings}
+    plan = change_fields(plan or TestPlan(), settings)
+    prepared = prepare(judges, humans, plan=plan, **labels)
     n_judges = prepared.raters.judges.shape[1]
     shown = [str(number) for number in range(n_judges)] if names is None else list(names)
     if isinstance(names, str) or not len(shown) == len(set(shown)) == n_judges:
         msg = f"`names` must name all {n_judges} judges, each once, got {len(set(shown))} names."
         raise InputError(msg)
-    alignment = settings.get("alignment", "accuracy")
+    alignment = labels.get("alignment", "accuracy")
     if not isinstance(alignment, str):
         alignment = getattr(alignment, "__name__", "custom")
     pairs = list(combinations(range(n_judges), 2))
     outcomes = prepared.comparison.outcomes(prepared.raters) if pairs else []
-    figures = [_figures(outcomes[a], outcomes[b], prepared, confidence_level) for a, b in pairs]
+    figures = [
+        _figures(outcomes[a], outcomes[b], prepared, plan.confidence_level) for a, b in pairs
+    ]
     adjusted = _holm(np.array([row["p_value"] for row in figures]))
     return [
         JudgeDifference(
             judge_a=shown[a],
             judge_b=shown[b],
             alignment=alignment,
-            confidence_level=confidence_level,
+            confidence_level=plan.confidence_level,
             p_adjusted=float(p_value),
             **row,
         )

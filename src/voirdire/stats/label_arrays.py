@@ -24,12 +24,12 @@ __all__ = [
     "check_codes",
     "check_humans",
     "check_judges",
-    "check_names",
     "check_reference",
     "intersection_and_union",
     "is_present",
     "judge_columns",
     "majority_shares",
+    "name_columns",
     "pack_slots",
 ]
 
@@ -81,7 +81,7 @@ def judge_columns(judges: ArrayLike, n_items: int) -> NDArray[Any]:
     return matrix
 
 
-def check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]:
+def name_columns(name: str, names: Sequence[str] | None, count: int) -> list[str]:
     """Return names of columns; their numbers where none are given."""
     if names is None:
         return [str(number) for number in range(count)]
@@ -105,9 +105,6 @@ def check_reference(
         return _check_labels("gold", labels, numeric=humans.dtype.kind == "f")
     if gold is not None:
         msg = f"`gold` must be None when `expert` is given, got both (expert {expert!r})."
-        raise InputError(msg)
-    if not 0 <= expert < humans.shape[1]:
-        msg = f"`expert` must be a column of `humans` (0 to {humans.shape[1] - 1}), got {expert}."
         raise InputError(msg)
     return np.ascontiguousarray(humans[:, expert])
 

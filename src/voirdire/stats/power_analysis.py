@@ -708,9 +708,8 @@ class _FirstItems:
             p_values = []
             for study, size in zip(*cells, strict=True):
                 n_items = self.sizes[size]
-                sums: NDArray[np.float64] = np.bincount(
-                    self._clusters[study, :n_items], gains[study, :n_items]
-                )
+                here = gains[study, :n_items]
+                sums = np.bincount(self._clusters[study, :n_items], here).astype(np.float64)
                 p_values.append(flip_signs(sums[np.abs(sums) > 1e-12])[-1])
             return np.array(p_values)
         # of each study the first gains that are not 0, by which all its sizes go

@@ -1,16 +1,19 @@
-"""Checks the arguments of the test, and prepares labels, comparison and settings."""
+"""Checks the labels of the test, and prepares labels, comparison and settings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._types import AlignmentName, EpsilonMode, Family, WeightScheme
-from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
+from voirdire._messages import shorten
+from voirdire._types import AlignmentName
+from voirdire._validation import check_choice, check_epsilons
 from voirdire.errors import InputError
 from voirdire.stats.alignment import make_scorer
+from voirdire.stats.cautions import list_names
 from voirdire.stats.comparison import Comparison, Raters
 from voirdire.stats.figures import TestSettings
 from voirdire.stats.intervals import check_units
@@ -19,6 +22,7 @@ from voirdire.stats.label_arrays import (
     check_humans,
     check_judges,
     check_reference,
+    name_columns,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.alignment import VectorizedScore
+    from voirdire.stats.plan import TestPlan
 
 __all__ = ["Prepared", "prepare"]
 
@@ -51,37 +56,35 @@ def prepare(
     judges: ArrayLike,
     humans: ArrayLike,
     *,
+    plan: TestPlan,
     alignment: AlignmentName | VectorizedScore = "accuracy",
-    epsilon: float | Sequence[float] = 0.2,
-    epsilon_mode: EpsilonMode = "additive",
     label_sets: ArrayLike | LabelSets | None = None,
     values: Sequence[Any] | None = None,
-    similarity: VectorizedScore | None = None,
     n_codes: int | None = None,
     failed: ArrayLike | None = None,
-    weights: WeightScheme | None = None,
-    quality: ArrayLike | None = None,
-    expert: int | None = None,
     gold: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
-    min_items: int = 30,
-    min_annotators: int = 2,
-    false_discovery_rate: float = 0.05,
-    family: Family = "annotators",
+    annotators: Sequence[str] = (),
 ) -> Prepared:
-    """Check the arguments of `voirdire.stats.alt_test`, and gather what it computes on."""
+    """Check the labels for `voirdire.stats.alt_test`, and gather what it computes on.
+
+    `annotators` are the names by which the plan calls them; column numbers where there are none.
+    """
     if not callable(alignment):
         check_choice("alignment", alignment, AlignmentName)
-    if weights is not None:
-        check_choice("weights", weights, WeightScheme)
     people = check_humans(humans, numeric=alignment == "neg_rmse")
     machines, failures = check_judges(judges, failed, people)
-    reference = check_reference(people, expert=expert, gold=gold)
+    names = name_columns("annotators", annotators or None, people.shape[1])
+    if plan.expert is not None and str(plan.expert) not in names:
+        listing = list_names([repr(shorten(name)) for name in names])
+        msg = f"`expert` must be one of the annotators {listing}, got {shorten(plan.expert)!r}."
+        raise InputError(msg)
+    expert = None if plan.expert is None else names.index(str(plan.expert))
     raters = Raters(
         humans=people,
         judges=machines,
         failed=failures,
-        reference=reference,
+        reference=check_reference(people, expert=expert, gold=gold),
         clusters=check_units(clusters, len(people)),
     )
     if label_sets is not None and not isinstance(label_sets, LabelSets):
@@ -97,49 +100,61 @@ def prepare(
             msg = f"`{name}` must cover every code, got {size} for codes up to {n_seen - 1}."
             raise InputError(msg)
     settings = TestSettings(
-        epsilons=np.asarray(check_epsilons(epsilon)),
-        mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
-        design="clustered" if clusters is not None else "weighted" if weights else "items",
-        false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
-        min_items=check_count("min_items", min_items, minimum=2),
-        family=check_choice("family", family, Family),
-        quality=_check_quality(quality, people.shape[1]),
+        epsilons=np.asarray(check_epsilons(plan.epsilon)),
+        mode=plan.epsilon_mode,
+        design="clustered" if clusters is not None else "weighted" if plan.weights else "items",
+        false_discovery_rate=plan.false_discovery_rate,
+        min_items=plan.min_items,
+        family=plan.family,
+        quality=None if plan.quality is None else _check_quality(plan.quality, names),
         excluded=expert,
     )
-    if weights is not None:
+    if plan.weights is not None:
         raters = raters.with_weight_codes()
-    n_codes, is_declared = max(n_seen, n_codes or 0), n_codes is not None
+    n_known = max(n_seen, n_codes or 0)
     comparison = Comparison(
         scorer=make_scorer(
             alignment,
             humans=people,
-            n_codes=n_codes,
+            n_codes=n_known,
             label_sets=label_sets,
             values=values,
-            similarity=similarity,
+            similarity=plan.similarity,
         ),
         quality=settings.quality,
-        min_annotators=check_count("min_annotators", min_annotators, minimum=2),
+        min_annotators=plan.min_annotators,
         n_codes=raters.n_weight_codes(),
     )
     return Prepared(
         raters=raters,
         comparison=comparison,
         settings=settings,
-        n_codes=n_codes,
-        is_declared=is_declared,
+        n_codes=n_known,
+        is_declared=n_codes is not None,
         label_sets=label_sets,
     )
 
 
-def _check_quality(quality: ArrayLike | None, n_annotators: int) -> NDArray[np.float64] | None:
-    if quality is None:
-        return None
-    weights = np.asarray(quality, dtype=np.float64)
-    if weights.shape != (n_annotators,) or not (np.isfinite(weights) & (weights > 0)).all():
+def _check_quality(
+    quality: Mapping[str, float] | ArrayLike, names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the annotators' weights, which are by name or by column."""
+    listed: Any = quality
+    try:
+        if isinstance(quality, Mapping):
+            by_name = {str(name): weight for name, weight in quality.items()}
+            listed = [by_name[name] for name in names]
+        weights = np.asarray(listed, dtype=np.float64)
+    except KeyError as error:
+        msg = f"`quality` must name every annotator, got no weight for {shorten(error.args[0])!r}."
+        raise InputError(msg) from None
+    except (TypeError, ValueError) as error:
+        msg = f"`quality` must map annotators to numbers, got {shorten(quality)}."
+        raise InputError(msg) from error
+    if weights.shape != (len(names),) or not (np.isfinite(weights) & (weights > 0)).all():
         msg = (
-            f"`quality` must hold one positive number for each of {n_annotators} annotators, "
-            f"got {weights.tolist()!r}."
+            f"`quality` must hold one positive number for each of {len(names)} annotators, "
+            f"got {shorten(weights.tolist())}."
         )
         raise InputError(msg)
     return weights

@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from voirdire.stats.figures import TestSettings
     from voirdire.stats.outcome_sums import OutcomeSums, OutcomeUnits
+    from voirdire.stats.plan import TestPlan
 
-__all__ = ["Resampling", "bootstrap_judge", "draw_times"]
+__all__ = ["bootstrap_judge", "draw_times"]
 
 _WINS = (slice(None, 2), slice(1, None))
 """Outcomes that count for the judge, and for the human; ties for both."""
@@ -48,22 +49,13 @@ _DRAWS_AT_ONCE = 1 << 20
 """Resamples times rows that are drawn at once."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resampling:
-    """How to resample: at least once, for intervals of this coverage, with this seed."""
-
-    n_resamples: int
-    confidence_level: float
-    seed: int
-
-
 def bootstrap_judge(
     units: OutcomeUnits,
     *,
     tested: NDArray[np.bool_],
     tested_lost: NDArray[np.bool_] | None,
     settings: TestSettings,
-    resampling: Resampling,
+    plan: TestPlan,
 ) -> list[Uncertainty]:
     """Resample the units of one judge, for each ε; annotators who are not tested are left out.
 
@@ -85,8 +77,8 @@ def bootstrap_judge(
         # whoever is left is tested: who that is was decided on the whole data
         quality = [None if settings.quality is None else settings.quality[who] for who in halves]
         plans = [replace(settings, quality=q, excluded=None, min_items=1) for q in quality]
-        draws, stability = _resample(kept, n_tested, plans, resampling)
-        level = resampling.confidence_level
+        draws, stability = _resample(kept, n_tested, plans, plan)
+        level = plan.confidence_level
         shares = [_Shares(kept, n_tested, kinds) for kinds in _WINS]
         intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
         panel = shares[0].panel_interval(level, of_items_alone=intervals[0])
@@ -103,8 +95,8 @@ def bootstrap_judge(
             panel_low=panel[0],
             panel_high=panel[1],
             stability=share,
-            confidence_level=resampling.confidence_level,
-            n_resamples=resampling.n_resamples,
+            confidence_level=plan.confidence_level,
+            n_resamples=plan.n_resamples,
             n_units=kept.n_independent,
             clustered=settings.design == "clustered",
             reason=reason,
@@ -117,17 +109,17 @@ def _resample(
     units: OutcomeUnits,
     n_tested: int,
     settings: Sequence[TestSettings],
-    resampling: Resampling,
+    plan: TestPlan,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw: ρ of judge and humans per resample, and the share of resamples that pass per ε."""
-    rng = np.random.default_rng(resampling.seed)
+    rng = np.random.default_rng(plan.seed)
     n_columns, n_epsilons = units.weights.shape[1], len(settings[0].epsilons)
     step = max(1, _CELLS_AT_ONCE // (n_columns * n_epsilons), 1 + 64 // n_epsilons)
     step = min(step, max(64, _DRAWS_AT_ONCE // int(units.copies.sum())))
     draws: list[NDArray[Any]] = []
     n_passed = np.zeros(n_epsilons)
-    for start in range(0, resampling.n_resamples, step):
-        size = min(step, resampling.n_resamples - start)
+    for start in range(0, plan.n_resamples, step):
+        size = min(step, plan.n_resamples - start)
         times = draw_times(rng, units.copies, size)
         sums = units.drawn(times)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,7 +129,7 @@ def _resample(
             shares_won = [np.where(mass > 0, wins / mass, 0.0).sum(axis=1) / drawn for wins in won]
         draws.append(np.stack(shares_won))
         n_passed += _n_passed(sums, n_tested, settings)
-    return np.concatenate(draws, axis=1), n_passed / resampling.n_resamples
+    return np.concatenate(draws, axis=1), n_passed / plan.n_resamples
 
 
 def draw_times(

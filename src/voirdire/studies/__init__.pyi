@@ -1,3 +1,4 @@
+from voirdire.stats.plan import TestPlan as TestPlan
 from voirdire.studies.certificate import certify as certify
 from voirdire.studies.certificate_check import CertificateChange as CertificateChange
 from voirdire.studies.certificate_check import check_certificate as check_certificate
@@ -11,7 +12,6 @@ from voirdire.studies.gold import GoldExamination as GoldExamination
 from voirdire.studies.gold import GoldResult as GoldResult
 from voirdire.studies.gold import examine_gold as examine_gold
 from voirdire.studies.pilot import power_from_pilot as power_from_pilot
-from voirdire.studies.plan import TestPlan as TestPlan
 from voirdire.studies.probing.results import ProbeFinding as ProbeFinding
 from voirdire.studies.probing.results import ProbeReport as ProbeReport
 from voirdire.studies.probing.results import QuestionFinding as QuestionFinding

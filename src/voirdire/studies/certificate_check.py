@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
+from voirdire.stats.plan import TestPlan
 from voirdire.studies.certificate import certify
-from voirdire.studies.plan import TestPlan
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from voirdire.stats import (
 )
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.intervals import take_units
+from voirdire.stats.plan import TestPlan
 from voirdire.stats.preparation import prepare
-from voirdire.studies.examination import comparison_settings
-from voirdire.studies.plan import TestPlan
+from voirdire.studies.examination import label_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -319,9 +319,15 @@ def _slices(
     alignment: AlignmentName | VectorizedScore,
 ) -> Iterator[tuple[SliceResult, ...]]:
     """Compare every judge's slices."""
-    settings = comparison_settings(matrix, plan, alignment) | {"weights": None}
+    prepared = prepare(
+        matrix.answers,
+        matrix.humans,
+        plan=replace(plan, weights=None),
+        annotators=matrix.annotators,
+        **label_arrays(matrix, alignment),
+    )
     columns = [(name, values) for name, (values, _) in cuts.items()]
-    for gaps in item_gaps(prepare(matrix.answers, matrix.humans, **settings)):
+    for gaps in item_gaps(prepared):
         rows = compare_slices(
             gaps,
             [codes for _, codes in cuts.values()],

@@ -12,7 +12,6 @@ from voirdire import stats
 from voirdire._messages import shorten
 from voirdire._types import AlignmentName, QuestionKind
 from voirdire._validation import check_choice
-from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.io.raters import find_loners
 from voirdire.records import Dropped
@@ -29,15 +28,15 @@ if TYPE_CHECKING:
     from voirdire.stats import AltTestResult, Caution
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
+    from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
-    from voirdire.studies.plan import TestPlan
 
 __all__ = [
     "check_alignment",
     "choose_alignment",
-    "comparison_settings",
     "examine_matrix",
     "kind_of",
+    "label_arrays",
 ]
 
 _FEWEST_TO_COMPARE = 3
@@ -49,8 +48,6 @@ _TURNED, _FEWEST_TURNED = -0.5, 20
 """Correlation with the majority, and items, of a judge whose labels may be turned round."""
 _FEWEST_CONTESTED, _MOST_LABELS = 40, 100
 """Items where annotators split on which a good judge will differ from their majority once."""
-
-_OF_COMPARISON = ("similarity", "weights", "min_items", "min_annotators")
 
 
 def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:
@@ -83,7 +80,6 @@ def examine_matrix(
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
     settings = _settings(matrix, plan)
-    fields = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
     results = [
         result
         for part in _split_by_seen_answers(matrix)
@@ -97,7 +93,8 @@ def examine_matrix(
                 label=part.label_of,
                 settings=settings,
             ),
-            **fields | comparison_settings(part, plan, alignment),
+            plan=plan,
+            **label_arrays(part, alignment),
         )
     ]
     shared = tuple(_panel_cautions(matrix, alignment))
@@ -170,10 +167,8 @@ def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
         )
 
 
-def comparison_settings(
-    matrix: LabelMatrix, plan: TestPlan, alignment: AlignmentName | VectorizedScore
-) -> dict[str, Any]:
-    """Return the arguments of `voirdire.stats` for comparing labels."""
+def label_arrays(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> dict[str, Any]:
+    """Return what `voirdire.stats` is told about the labels, besides themselves."""
     ties_half = matrix.kind == "pairwise" and alignment == "accuracy"
     is_counted = matrix.declared and matrix.label_sets is None and matrix.categories
     n_declared = max(len(matrix.universe or ()), len(matrix.categories))
@@ -181,10 +176,7 @@ def comparison_settings(
         "alignment": _ties_half if ties_half else alignment,
         "values": matrix.categories or None,
         "n_codes": n_declared if is_counted else None,
-        "quality": _quality(matrix, plan),
-        "expert": _expert(matrix, plan),
         **{name: getattr(matrix, name) for name in ("label_sets", "failed", "gold", "clusters")},
-        **{name: getattr(plan, name) for name in _OF_COMPARISON},
     }
 
 
@@ -205,30 +197,6 @@ def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dro
     n_thin = np.count_nonzero(n_labels < plan.min_annotators)
     reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
     return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
-
-
-def _quality(matrix: LabelMatrix, plan: TestPlan) -> list[float] | None:
-    if plan.quality is None:
-        return None
-    weights = {str(name): weight for name, weight in plan.quality.items()}
-    try:
-        return [float(weights[name]) for name in matrix.annotators]
-    except KeyError as error:
-        msg = f"`quality` must name every annotator, got no weight for {shorten(error.args[0])!r}."
-        raise InputError(msg) from None
-    except (TypeError, ValueError) as error:
-        msg = f"`quality` must map annotators to numbers, got {shorten(dict(plan.quality))}."
-        raise InputError(msg) from error
-
-
-def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
-    if plan.expert is None:
-        return None
-    if str(plan.expert) not in matrix.annotators:
-        names = list_names(matrix.annotators, most=10)
-        msg = f"`expert` must be one of the annotators {names}, got {shorten(plan.expert)!r}."
-        raise InputError(msg)
-    return matrix.annotators.index(str(plan.expert))
 
 
 def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from voirdire.io.cells import label_text
 from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
 from voirdire.studies.diagnosis import Diagnosis, diagnose, find_level, find_majority
 from voirdire.studies.disputed_items import DisputedItem, find_disputed
-from voirdire.studies.examination import comparison_settings
+from voirdire.studies.examination import label_arrays
 from voirdire.studies.gold import GoldResult, measure_matrix
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import AlignmentName
+    from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
-    from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 
@@ -195,8 +195,9 @@ def _comparisons(
         matrix.answers,
         matrix.humans,
         names=matrix.judges,
-        confidence_level=plan.confidence_level,
-        **comparison_settings(matrix, plan, alignment),
+        annotators=matrix.annotators,
+        plan=plan,
+        **label_arrays(matrix, alignment),
     )
 
 

@@ -20,13 +20,13 @@ from voirdire.io import Reading
 from voirdire.records import Dropped
 from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
+from voirdire.stats.plan import TestPlan
 from voirdire.stats.results import html_table, summary_rows, text_table
 from voirdire.studies.diagnosis import SliceReliability, measure_slices
 from voirdire.studies.disputed_items import add_texts
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
-from voirdire.studies.plan import TestPlan
 from voirdire.studies.study import (
     format_count,
     is_column,
@@ -641,6 +641,8 @@ def alt_test(
             "with examine(judges=..., humans=...)."
         )
         raise InputError(msg)
+    known = [row.name for row in fields(TestPlan)] + [*inspect.signature(alt_test).parameters]
+    check_names(settings, known, of="alt_test")
     beside = humans
     if is_column(judge):
         judge, humans = join_column("judge", judge, beside), name_rows(beside)

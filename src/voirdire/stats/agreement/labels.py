@@ -27,6 +27,7 @@ Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 """Partial agreement of unequal labels; None for none."""
 
 _CELLS_AT_ONCE = 1 << 22
+_SETS_AT_ONCE = 512
 
 
 class Disagreement:
@@ -90,15 +91,21 @@ class Disagreement:
     def _to_every_label(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         if self._metric != "jaccard":
             return self.between(rows[:, np.newaxis], np.arange(self.n_labels))
-        both, size = self._members[rows] @ self._members.T, self._members.sum(axis=1)
+        both = (self._members[rows] @ self._members.T).toarray()
+        size = self._members.sum(axis=1)
         both[(size[rows, np.newaxis] == 0) & (size == 0)] = 1  # two empty sets are equal
         either = np.maximum(size[rows, np.newaxis] + size - both, 1)
         return np.subtract(1, np.divide(both, either, out=both), out=both)
 
     @cached_property
-    def _members(self) -> NDArray[np.float64]:
+    def _members(self) -> Any:
+        """Which set holds which label."""
+        from scipy import sparse
+
         words = np.ascontiguousarray(self._values).view(np.uint8)
-        return np.unpackbits(words, axis=1).astype(np.float64)
+        blocks = [words[k : k + _SETS_AT_ONCE] for k in range(0, len(words), _SETS_AT_ONCE)]
+        rows = [sparse.csr_array(np.unpackbits(block, axis=1), dtype=float) for block in blocks]
+        return sparse.vstack(rows, format="csr")
 
     @cached_property
     def chance_factor(self) -> float:

@@ -27,7 +27,7 @@ from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import COHEN, GWET, RAW, PairSums
 from voirdire.stats.intervals import check_units
-from voirdire.stats.label_arrays import check_names, judge_columns, pack_slots
+from voirdire.stats.label_arrays import judge_columns, name_columns, pack_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -192,7 +192,7 @@ def measure_panel(
         msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
         raise InputError(msg)
     machines = judge_columns(judges, len(people))
-    names = check_names("judge_names", judge_names, machines.shape[1])
+    names = name_columns("judge_names", judge_names, machines.shape[1])
     # Codes become numbers where the others are numbers.
     kinds = {people.dtype.kind, machines.dtype.kind}
     if "f" in kinds and kinds != {"f"}:

@@ -8,8 +8,11 @@ from typing import Any
 
 from voirdire._types import EpsilonMode, Family, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
+from voirdire.errors import InputError
 
 __all__ = ["TestPlan"]
+
+FEWEST_RESAMPLES = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +86,12 @@ class TestPlan:
         check_fraction("false_discovery_rate", self.false_discovery_rate)
         check_choice("family", self.family, Family)
         check_count("n_resamples", self.n_resamples, minimum=0)
+        if 0 < self.n_resamples < FEWEST_RESAMPLES:
+            msg = (
+                f"`n_resamples` must be 0 or at least {FEWEST_RESAMPLES}, got {self.n_resamples}. "
+                "The ends of an interval are rare resamples."
+            )
+            raise InputError(msg)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
 
