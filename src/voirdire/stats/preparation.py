@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._types import AlignmentName
 from voirdire._validation import check_choice, check_epsilons
 from voirdire.errors import InputError
 from voirdire.stats.alignment import make_scorer
-from voirdire.stats.cautions import list_names
 from voirdire.stats.comparison import Comparison, Raters
 from voirdire.stats.figures import TestSettings
 from voirdire.stats.intervals import check_units
