@@ -355,4 +355,4 @@ _EXTREME_EXPONENT = 200
 def unit_of(scale: float) -> float:
     """Return a power of two by which labels of extreme size can be divided before squaring."""
     exponent = int(np.frexp(scale)[1])
-    return 1.0 if abs(exponent) < _EXTREME_EXPONENT else float(np.ldexp(1.0, exponent))
+    return 1.0 if abs(exponent) < _EXTREME_EXPONENT else float(np.ldexp(1.0, min(exponent, 1023)))

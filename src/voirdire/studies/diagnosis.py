@@ -18,7 +18,7 @@ from voirdire.stats import (
     majority_shares,
     outlier_annotators,
 )
-from voirdire.stats.diagnosis.slices import item_gaps
+from voirdire.stats.diagnosis import item_gaps
 from voirdire.stats.intervals import take_units
 from voirdire.stats.plan import TestPlan
 from voirdire.stats.preparation import prepare

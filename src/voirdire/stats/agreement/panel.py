@@ -98,7 +98,7 @@ class PanelAgreement:
 PanelLevel: TypeAlias = Literal["nominal", "interval", "sets"]
 """Comparison of labels: equal or not; by difference; by common labels of sets."""
 
-_WEIGHTS: dict[PanelLevel, Weights | None] = {
+WEIGHTS: dict[PanelLevel, Weights | None] = {
     "nominal": None,
     "interval": "quadratic",
     "sets": "jaccard",
@@ -202,7 +202,7 @@ def measure_panel(
         )
     labels = code_labels(
         np.concatenate([people, machines], axis=1),
-        weights=_WEIGHTS[level],
+        weights=WEIGHTS[level],
         label_sets=label_sets,
         categories=categories,
     )

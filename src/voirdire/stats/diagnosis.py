@@ -1,4 +1,4 @@
-r"""Compares judges and annotators with the panel of all annotators.
+r"""Diagnoses a panel: sure and split items, slices of the items, annotators who stand apart.
 
 A judge that disagrees with people on unanimous items is worse than one that disagrees where people
 split. The panel's label is the one that most annotators gave; with several such labels the item is
@@ -14,46 +14,70 @@ other than annotator j's, each item with at least three labels gives a pair of m
           o_{ij} = \operatorname{mean}_{k < l \in H_{ij}} s(h_k, h_l),
 
 whose difference :math:`a_{ij} - o_{ij}` has mean 0 where annotators are alike.
+The gap of item i is the share of the annotators whom the judge beats on it less the share who
+beat the judge, :math:`g_i = \operatorname{mean}_j (W^f_{ij} - W^h_{ij})`. The means of a slice and
+of the items elsewhere are compared by Welch's t-test [1]_; where items come in clusters, residuals
+are summed by cluster before they are squared, and clusters that reach into both sides count with
+their covariance.
+
+Gaps take few values, and the few items of a slice may by chance all have the same one, which
+Welch's test takes for certainty. The p-value is hence the larger of Welch's and that of the t-test
+with one variance for both; the interval uses that variance where one side has none.
+
+References
+----------
+.. [1] B. L. Welch, "The generalization of 'Student's' problem when several different population
+   variances are involved", Biometrika 34(1-2), 1947.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
+from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement import PanelLevel
-from voirdire.stats.diagnosis.slices import ROUNDING, above_rounding
-from voirdire.stats.fdr import benjamini_yekutieli
+from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.panel import WEIGHTS
+from voirdire.stats.fdr import adjust_p_values, benjamini_yekutieli
 from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import (
-    LabelSets,
+    check_codes,
     check_humans,
     check_judges,
-    intersection_and_union,
     is_present,
     pack_slots,
 )
+from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.stats.label_arrays import LabelSets
+    from voirdire.stats.preparation import Prepared
 
 __all__ = [
     "OutlierAnnotators",
     "PanelCounts",
+    "SliceResult",
+    "compare_slices",
     "count_panels",
+    "item_gaps",
     "outlier_annotators",
 ]
 
 _CELLS_AT_ONCE = 1 << 18
+
+_ROUNDING = 1e-13
+"""Squares and means below it, relative to the number of items, are rounding errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +93,6 @@ class _Block:
     present: NDArray[np.bool_]
     raters: NDArray[np.intp]
     n_labels: NDArray[np.int64]
-
-    def count_same(self) -> NDArray[np.int32]:
-        """Count the labels of the item that equal each label, including itself; 0 where missing."""
-        same = np.zeros(self.labels.shape, dtype=np.int32)
-        for labels in self.labels:
-            same += self.labels == labels
-        return same * self.present
 
 
 def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -> Iterator[_Block]:
@@ -235,7 +252,9 @@ def _meet(matrix: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], ..
     tied = np.zeros(len(matrix), dtype=np.bool_)
     agrees, given = np.zeros((2, *answers.shape[::-1]), dtype=np.bool_)
     for block in _blocks(matrix):
-        same, rows = block.count_same(), block.rows
+        rows, same = block.rows, np.zeros(block.labels.shape, dtype=np.int32)
+        for labels in block.labels:  # how many labels of the item equal each label
+            same += (block.labels == labels) * block.present
         n_labels[rows], n_top[rows] = block.n_labels, same.max(axis=0)
         at_top = block.present & (same == n_top[rows])
         tied[rows] = np.count_nonzero(at_top, axis=0) > n_top[rows]
@@ -262,6 +281,217 @@ def _count(flags: NDArray[np.bool_]) -> int:
 
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else float("nan")
+
+
+# Slices ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceResult:
+    """One slice of the items against the items elsewhere.
+
+    Attributes
+    ----------
+    column, value : int or str
+        Which slice: the place of its column and its code there; in a diagnosis their names.
+    n_items, n_elsewhere : int
+        Items with a gap inside, and with another value of the column.
+    gap, gap_elsewhere : float
+        Mean gaps, in [-1, 1]; nan without items.
+    difference : float
+        `gap` - `gap_elsewhere`; negative where the judge does worse.
+    low, high : float
+        Ends of its interval; nan where undefined.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    p_value : float
+        Two-sided, of no difference; nan where undefined.
+    p_adjusted : float
+        After Benjamini-Yekutieli over all slices.
+    worse : bool
+        Whether `p_adjusted` is at most the false discovery rate and `difference` negative.
+    reason : str or None
+        Why a figure is nan.
+    """
+
+    column: int | str
+    value: int | str
+    n_items: int
+    n_elsewhere: int
+    gap: float
+    gap_elsewhere: float
+    difference: float
+    low: float
+    high: float
+    confidence_level: Share
+    p_value: Share
+    p_adjusted: Share = float("nan")
+    worse: bool = False
+    reason: str | None = None
+
+
+def compare_slices(
+    gaps: ArrayLike,
+    columns: Sequence[ArrayLike],
+    *,
+    clusters: ArrayLike | None = None,
+    min_items: int = 10,
+    confidence_level: float = 0.95,
+    false_discovery_rate: float = 0.05,
+) -> list[SliceResult]:
+    """Compare every slice of the items with the items elsewhere.
+
+    Parameters
+    ----------
+    gaps : array_like of float, shape (n_items,)
+        The gap of each item, in [-1, 1]; nan where the judge was not compared.
+    columns : sequence of array_like of int, shape (n_items,)
+        For each way to slice, the code of the slice of each item, -1 where unknown: such items
+        are neither inside nor elsewhere.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to.
+    min_items : int, optional
+        Fewest items with a gap for a slice to be listed, and elsewhere for it to be tested; at
+        least 2.
+    confidence_level : float, optional
+        Nominal coverage of the intervals, a fraction in (0, 1).
+    false_discovery_rate : float, optional
+        q of Benjamini-Yekutieli over all slices, in (0, 1).
+
+    Returns
+    -------
+    list of SliceResult
+        Column by column, slice by slice. Interval and p-values are nan, with a reason, with too
+        few items elsewhere, with fewer than two clusters on a side, or where clusters leave no
+        variance.
+
+    Raises
+    ------
+    InputError
+        If shapes or settings break a rule above.
+
+    Notes
+    -----
+    Both slices of a column of two values have the same p-value. With clusters there are at most as
+    many degrees of freedom as clusters, less one. Reference values in the tests come from
+    `scipy.stats.ttest_ind` and plain loops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kind = np.arange(120) % 3
+    >>> gaps = np.where((kind == 2) & (np.arange(120) % 4 > 0), -1.0, 0.0)
+    >>> [(row.value, round(row.difference, 2), row.worse) for row in compare_slices(gaps, [kind])]
+    [(0, 0.38, False), (1, 0.38, False), (2, -0.75, True)]
+    """
+    min_items = check_count("min_items", min_items, minimum=2)
+    level = check_fraction("confidence_level", confidence_level)
+    rate = check_fraction("false_discovery_rate", false_discovery_rate)
+    values = np.asarray(gaps, dtype=np.float64)
+    if values.ndim != 1 or np.isinf(values).any():
+        msg = f"`gaps` must be finite of the shape (n_items,), got the shape {values.shape}."
+        raise InputError(msg)
+    units = check_units(clusters, len(values))
+    rows = []
+    for column, given in enumerate(columns):
+        codes = check_codes("columns", given)
+        if codes.shape != values.shape:
+            msg = f"`columns` must hold integer codes of the shape {values.shape}, got "
+            raise InputError(f"{msg}{codes.shape}.")
+        kept = ~np.isnan(values) & (codes >= 0)
+        own = None if units is None else units[kept]
+        for code in np.flatnonzero(np.bincount(codes[kept]) >= min_items).tolist():
+            inside = codes[kept] == code
+            figures = _compare_slice(values[kept], inside, own, min_items=min_items, level=level)
+            rows.append(SliceResult(column=column, value=code, confidence_level=level, **figures))
+    adjusted = adjust_p_values([row.p_value for row in rows])
+    return [
+        replace(row, p_adjusted=p, worse=bool(p <= rate and row.difference < 0))
+        for row, p in zip(rows, adjusted.tolist(), strict=True)
+    ]
+
+
+def _compare_slice(
+    gaps: NDArray[np.float64],
+    inside: NDArray[np.bool_],
+    units: NDArray[np.intp] | None,
+    *,
+    min_items: int,
+    level: float,
+) -> dict[str, Any]:
+    """Compare the items of a slice with those elsewhere; arrays of two have both sides."""
+    sides = [inside, ~inside]
+    n_items = np.array([np.count_nonzero(side) for side in sides])
+    means = [float(gaps[side].mean()) if side.any() else np.nan for side in sides]
+    # what each item, or cluster, adds to the error of the two means
+    apart = np.stack(
+        [np.where(side, gaps - mean, 0.0) for side, mean in zip(sides, means, strict=True)]
+    )
+    item_squares = _without_rounding((apart**2).sum(axis=1), n_items)
+    sums = apart if units is None else np.stack([np.bincount(units, row) for row in apart])
+    n_units = n_items
+    if units is not None:
+        n_units = np.array([len(np.unique(units[side])) for side in sides])
+    n_all = len(gaps) if units is None else len(np.unique(units))
+    squares = _without_rounding((sums**2).sum(axis=1), n_items)
+    difference = means[0] - means[1]
+    figures: dict[str, Any] = {
+        "n_items": int(n_items[0]),
+        "n_elsewhere": int(n_items[1]),
+        "gap": means[0],
+        "gap_elsewhere": means[1],
+        "difference": difference,
+        **dict.fromkeys(("low", "high", "p_value"), np.nan),
+    }
+    if n_items[1] < min_items:
+        return figures | {"reason": f"fewer than {min_items} items elsewhere"}
+    if n_units.min() < 2:
+        return figures | {"reason": "fewer than two clusters on one side"}
+    if squares.sum() == 0 and item_squares.sum() > 0:
+        return figures | {"reason": "the clusters leave no variance to test with"}
+    # Welch's test, and that with one variance for both sides
+    scale, both = n_units / (n_units - 1), int(n_units.sum())  # factors that take the bias out
+    covariance = float(sums[0] @ sums[1]) * np.sqrt(scale.prod()) / n_items.prod()
+    variances = squares * scale / n_items**2
+    parts = (variances**2 / (n_units - 1)).sum()
+    freedom = variances.sum() ** 2 / parts if parts else n_all
+    shared = squares.sum() * both / (both - 2) / n_items.sum() * (1 / n_items).sum()
+    squared = np.array([variances.sum(), shared])
+    errors = np.sqrt(np.maximum(squared - 2 * covariance, 0.0))
+    degrees = np.minimum([freedom, both - 2], n_all - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_values = 2 * stdtr(degrees, -np.abs(difference) / errors)
+    p_values[errors == 0] = 1.0 if abs(difference) < _ROUNDING else 0.0
+    half = (stdtrit(degrees, (1 + level) / 2) * errors)[int((squares == 0).any())]
+    return figures | {
+        "low": max(difference - float(half), -2.0),
+        "high": min(difference + float(half), 2.0),
+        "p_value": float(p_values.max()),
+    }
+
+
+def _without_rounding(squares: NDArray[np.float64], n_items: NDArray[Any]) -> NDArray[np.float64]:
+    """Set sums of squares to 0 that are only rounding errors."""
+    return np.where(squares <= _ROUNDING * n_items, 0.0, squares)
+
+
+def item_gaps(prepared: Prepared) -> list[NDArray[np.float64]]:
+    """Return, by judge and item, the share of annotators that it beats less the share who beat it.
+
+    An expert's own comparisons and imbalance weights are not used; nan where there is no
+    comparison.
+    """
+    gaps = []
+    for outcomes in prepared.comparison.outcomes(prepared.raters):
+        if prepared.settings.excluded is not None:
+            outcomes[prepared.settings.excluded] = NO_OUTCOME
+        wins, losses, nobody = (
+            np.count_nonzero(outcomes == outcome, axis=0)
+            for outcome in (JUDGE_WINS, HUMAN_WINS, NO_OUTCOME)
+        )
+        with np.errstate(invalid="ignore"):
+            gaps.append((wins - losses) / (len(outcomes) - nobody))
+    return gaps
 
 
 # Outlier annotators --------------------------------------------------------------------------
@@ -361,64 +591,22 @@ def outlier_annotators(
     min_items = check_count("min_items", min_items, minimum=2)
     matrix = check_humans(labels, numeric=level == "interval")
     units = check_units(clusters, len(matrix))
-    agreement = _agreement(matrix, level, label_sets)
+    coded = code_labels(
+        matrix, weights=WEIGHTS[level], label_sets=label_sets if level == "sets" else None
+    )
+    disagreement = coded.disagreement()
     sums = np.zeros((8, matrix.shape[1]))
-    for block in _blocks(matrix, clusters=units):
-        sums += _sum_differences(
-            block,
-            agreement(block),
-            units=None if units is None else units[block.rows],
-            n_annotators=matrix.shape[1],
-        )
+    for block in _blocks(coded.codes.T, clusters=units):
+        # of each label, its agreement with the other labels of its item
+        pairs = np.zeros(block.labels.shape)
+        for one, other in combinations(range(len(pairs)), 2):
+            both = block.present[one] & block.present[other]
+            agree = (1 - disagreement.between(block.labels[one], block.labels[other])) * both
+            pairs[one] += agree
+            pairs[other] += agree
+        own_units = None if units is None else units[block.rows]
+        sums += _sum_differences(block, pairs, units=own_units, n_annotators=matrix.shape[1])
     return _test_outliers(sums, min_items=min_items, effect=effect, rate=rate)
-
-
-def _agreement(
-    labels: NDArray[Any], level: PanelLevel, label_sets: ArrayLike | LabelSets | None
-) -> Callable[[_Block], NDArray[Any]]:
-    """Make a function that sums the agreement of each label with the others of its item."""
-    if level == "nominal":
-        return lambda block: block.count_same() - block.present
-    if level == "interval":
-        low, high = (
-            float(extreme.reduce(labels, axis=None, initial=np.nan))
-            for extreme in (np.fmin, np.fmax)
-        )
-        # halves, since the range of the largest numbers overflows
-        return partial(_sum_number_differences, low=low, half_range=high / 2 - low / 2)
-    if label_sets is None:
-        msg = "`label_sets` must be given for 'sets', got None."
-        raise InputError(msg)
-    sets = label_sets
-    if not isinstance(sets, LabelSets):
-        sets = LabelSets.from_membership(sets)
-    if int(labels.max(initial=-1)) >= len(sets):
-        msg = f"`label_sets` must hold a set for every code, got {len(sets)}."
-        raise InputError(msg)
-    return partial(_sum_set_differences, words=sets.words)
-
-
-def _sum_number_differences(block: _Block, *, low: float, half_range: float) -> NDArray[np.float64]:
-    filled = np.where(block.present, block.labels, low)
-    scaled = (filled / 2 - low / 2) / (half_range or 1.0)
-    # centred on the item's first label, so that equal labels have differences of exactly 0
-    first = np.take_along_axis(scaled, block.present.argmax(axis=0)[np.newaxis], axis=0)
-    scaled = (scaled - first) * block.present
-    total, squares = scaled.sum(axis=0), (scaled**2).sum(axis=0)
-    apart = block.n_labels * scaled**2 - 2 * scaled * total + squares
-    return np.where(block.present, block.n_labels - 1 - apart, 0.0)
-
-
-def _sum_set_differences(block: _Block, *, words: NDArray[Any]) -> NDArray[np.float64]:
-    held = words[np.where(block.present, block.labels, 0)]
-    total = np.zeros(block.present.shape)
-    for a, b in combinations(range(len(held)), 2):
-        both, either = intersection_and_union(held[a], held[b])
-        index = np.where(either > 0, both / np.maximum(either, 1), 1.0)
-        index *= block.present[a] & block.present[b]
-        total[a] += index
-        total[b] += index
-    return total
 
 
 def _sum_differences(
@@ -458,10 +646,10 @@ def _test_outliers(
     n, own, others, item_squares, units, squares, products, sizes = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (own - others) / n
-        variance = above_rounding(squares - 2 * mean * products + mean**2 * sizes, n)
-        item_variance = above_rounding(item_squares - n * mean**2, n)
+        variance = _without_rounding(squares - 2 * mean * products + mean**2 * sizes, n)
+        item_variance = _without_rounding(item_squares - n * mean**2, n)
         error = np.sqrt(variance * units / (units - 1)) / n
-        certain = np.where(mean < -ROUNDING, 0.0, 1.0)
+        certain = np.where(mean < -_ROUNDING, 0.0, 1.0)
         p_value = np.where(error > 0, stdtr(units - 1, mean / error), certain)
         own, others = own / n, others / n
     cases = {
