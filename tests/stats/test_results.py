@@ -10,6 +10,7 @@ from voirdire.stats import (
     OutcomeSums,
     exact_p_value,
 )
+from voirdire.studies import TestPlan
 
 
 @pytest.fixture(scope="module")
