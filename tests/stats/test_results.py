@@ -4,13 +4,12 @@ from dataclasses import FrozenInstanceError, asdict, fields, is_dataclass
 
 import pytest
 
-from voirdire import alt_test, stats
+from voirdire import alt_test, stats, studies
 from voirdire.stats import (
     LabelSets,
     OutcomeSums,
     exact_p_value,
 )
-from voirdire.studies import TestPlan
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def test_records_are_frozen_and_keyword_only(record):
 
 def test_the_defaults_are_those_of_the_documents():
     plan = stats.power(human_noise=0.2, judge_noise=0.2, n_simulations=5)
-    defaults = vars(TestPlan())
+    defaults = vars(studies.TestPlan())
 
     assert plan.sizes == (30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400)
     assert plan.epsilons == (0.1, 0.15, 0.2)
