@@ -104,7 +104,9 @@ class Disagreement:
 
         words = np.ascontiguousarray(self._values).view(np.uint8)
         blocks = [words[k : k + _SETS_AT_ONCE] for k in range(0, len(words), _SETS_AT_ONCE)]
-        rows = [sparse.csr_array(np.unpackbits(block, axis=1), dtype=float) for block in blocks]
+        rows: list[Any] = [
+            sparse.csr_array(np.unpackbits(block, axis=1), dtype=float) for block in blocks
+        ]
         return sparse.vstack(rows, format="csr")
 
     @cached_property
