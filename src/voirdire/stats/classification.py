@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,7 @@ from voirdire.stats.intervals import (
 from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -216,9 +216,12 @@ def measure_classification(
     """
     check_fraction("confidence_level", confidence_level)
     check_count("n_labels", n_labels, minimum=2)
-    own, true = _check_codes(judged, gold, n_labels)
-    lost = (own < 0) & (true >= 0) & _check_failed(failed, own.shape)
-    stated = _check_probabilities(probabilities, own.shape, n_labels)
+    own, true, stated = _check_labels(judged, gold, probabilities, n_labels)
+    flags = np.zeros(own.shape, bool) if failed is None else np.asarray(failed, dtype=bool)
+    if flags.shape != own.shape:
+        msg = f"`failed` must have the shape {own.shape}, got {flags.shape}."
+        raise InputError(msg)
+    lost = (own < 0) & (true >= 0) & flags
     units = check_units(clusters, len(own))
     taken = (own >= 0) & (true >= 0)
     sample = _Sample(
@@ -230,7 +233,7 @@ def measure_classification(
     )
     table = sample.table(n_labels)
     figures = {"accuracy": sample.share(sample.true == sample.own)}
-    figures |= sample.estimate_table(table, _WHOLE if n_labels == 2 else _WHOLE | _MACRO)
+    figures |= sample.estimate_table(table)
     if n_labels == 2:
         figures |= _estimate_pair_shares(sample)
     if stated is not None:
@@ -246,7 +249,11 @@ def measure_classification(
         n_failures=int(np.count_nonzero(lost)),
         table=tuple(map(tuple, table.tolist())),
         figures=figures,
-        worst_case=_worst_case(_Margins.of(table).add_wrong(failures)),
+        worst_case={
+            name: float(value)
+            for name, value in _Margins.of(table).add_wrong(failures).figures().items()
+            if n_labels == 2 or name in ("accuracy", "balanced_accuracy")
+        },
         always=_always(table, with_probabilities=stated is not None),
         confidence_level=confidence_level,
         n_units=sample.n_units,
@@ -254,42 +261,27 @@ def measure_classification(
     )
 
 
-def _check_codes(
-    judged: ArrayLike, gold: ArrayLike, n_labels: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _check_labels(
+    judged: ArrayLike, gold: ArrayLike, probabilities: ArrayLike | None, n_labels: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:
     own, true = np.asarray(judged), np.asarray(gold)
     if own.ndim != 1 or own.shape != true.shape:
         msg = f"`judged`, `gold` must have one shape (n_items,), got {own.shape} and {true.shape}."
         raise InputError(msg)
     own, true = (
-        check_codes(name, codes, n_labels=n_labels)
+        check_codes(name, codes, n_labels=n_labels).astype(np.int64)
         for name, codes in (("judged", own), ("gold", true))
     )
-    return own.astype(np.int64), true.astype(np.int64)
-
-
-def _check_failed(failed: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    flags = np.zeros(shape, bool) if failed is None else np.asarray(failed, dtype=bool)
-    if flags.shape != shape:
-        msg = f"`failed` must have the shape {shape}, got {flags.shape}."
-        raise InputError(msg)
-    return flags
-
-
-def _check_probabilities(
-    probabilities: ArrayLike | None, shape: tuple[int, ...], n_labels: int
-) -> NDArray[np.float64] | None:
-    if probabilities is None:
-        return None
-    stated = np.asarray(probabilities, dtype=np.float64)
-    known = stated[~np.isnan(stated)]
-    if stated.shape != shape or n_labels != 2 or (known < 0).any() or (known > 1).any():
+    stated = None if probabilities is None else np.asarray(probabilities, dtype=np.float64)
+    if stated is not None and (
+        stated.shape != own.shape or n_labels != 2 or ((stated < 0) | (stated > 1)).any()
+    ):
         msg = (
-            f"`probabilities` must be in [0, 1] for two labels, of the shape {shape}, got "
+            f"`probabilities` must be in [0, 1] for two labels, of the shape {own.shape}, got "
             f"{n_labels} labels and the shape {stated.shape}."
         )
         raise InputError(msg)
-    return stated
+    return own, true, stated
 
 
 # Figures of a table -------------------------------------------------------------------------------
@@ -324,53 +316,27 @@ class _Margins(NamedTuple):
         """Add right items by gold label."""
         return _Margins(self.hits + more, self.gold + more, self.given + more)
 
+    def mcc(self) -> NDArray[np.float64]:
+        """Correlate gold and judged labels, of which there may be more than two [5]_."""
+        hits, rows, columns = (np.asarray(each, dtype=np.float64) for each in self)
+        n = rows.sum(axis=-1)
+        covariance = n * hits.sum(axis=-1) - (rows * columns).sum(axis=-1)
+        spreads = (n**2 - (rows**2).sum(axis=-1)) * (n**2 - (columns**2).sum(axis=-1))
+        return np.clip(_divide(covariance, np.sqrt(np.maximum(spreads, 0))), -1, 1)
 
-def _recalls(margins: _Margins) -> NDArray[np.float64]:
-    return _divide(margins.hits, margins.gold)
-
-
-def _balanced_accuracy(margins: _Margins) -> NDArray[np.float64]:
-    recalls = _recalls(margins)
-    if recalls.shape[-1] == 2:  # with one of two labels there is no balanced accuracy
-        return np.asarray(recalls.mean(axis=-1))
-    found = ~np.isnan(recalls)
-    return _divide(np.where(found, recalls, 0.0).sum(axis=-1), found.sum(axis=-1))
-
-
-def _f1_of_labels(margins: _Margins) -> NDArray[np.float64]:
-    return _divide(2 * margins.hits, margins.gold + margins.given)
-
-
-def _mcc(margins: _Margins) -> NDArray[np.float64]:
-    """Correlate gold and judged labels, of which there may be more than two [5]_."""
-    hits, rows, columns = (np.asarray(each, dtype=np.float64) for each in margins)
-    n = rows.sum(axis=-1)
-    covariance = n * hits.sum(axis=-1) - (rows * columns).sum(axis=-1)
-    spreads = (n**2 - (rows**2).sum(axis=-1)) * (n**2 - (columns**2).sum(axis=-1))
-    return np.clip(_divide(covariance, np.sqrt(np.maximum(spreads, 0))), -1, 1)
-
-
-_TableFigure: TypeAlias = "Callable[[_Margins], NDArray[np.float64]]"
-
-_WHOLE: dict[str, _TableFigure] = {
-    "balanced_accuracy": _balanced_accuracy,
-    "mcc": _mcc,
-}
-"""Figures of tables that are not shares."""
-
-_MACRO: dict[str, _TableFigure] = {"f1": lambda margins: _f1_of_labels(margins).mean(axis=-1)}
-
-
-def _worst_case(margins: _Margins) -> dict[str, float]:
-    recalls = _recalls(margins)
-    found = {
-        "accuracy": float(_divide(margins.hits.sum(), margins.gold.sum())),
-        "balanced_accuracy": float(_balanced_accuracy(margins)),
-    }
-    if len(recalls) == 2:
-        found |= {"sensitivity": float(recalls[1]), "specificity": float(recalls[0])}
-        found |= {"f1": float(_f1_of_labels(margins)[1]), "mcc": float(_mcc(margins))}
-    return found
+    def figures(self) -> dict[str, NDArray[np.float64]]:
+        """Compute all figures of the tables."""
+        recalls, f1 = _divide(self.hits, self.gold), _divide(2 * self.hits, self.gold + self.given)
+        known, pair = ~np.isnan(recalls), self.hits.shape[-1] == 2
+        balanced = _divide(np.where(known, recalls, 0.0).sum(axis=-1), known.sum(axis=-1))
+        figures = {
+            "accuracy": _divide(self.hits.sum(axis=-1), self.gold.sum(axis=-1)),
+            # with one of two labels there is no balanced accuracy
+            "balanced_accuracy": recalls.mean(axis=-1) if pair else balanced,
+        }
+        if pair:
+            figures |= {"sensitivity": recalls[..., 1], "specificity": recalls[..., 0]}
+        return figures | {"f1": f1[..., 1] if pair else f1.mean(axis=-1), "mcc": self.mcc()}
 
 
 def _always(table: NDArray[np.int64], *, with_probabilities: bool) -> dict[str, float]:
@@ -451,23 +417,19 @@ class _Sample:
         total, whole = drawn @ values, drawn.sum(axis=1) + more
         return self._limits(value, total / whole, (total + more) / whole)
 
-    def estimate_table(
-        self, table: NDArray[np.int64], figures: dict[str, _TableFigure]
-    ) -> dict[str, Estimate]:
-        """Estimate figures of the whole table."""
+    def estimate_table(self, table: NDArray[np.int64]) -> dict[str, Estimate]:
+        """Estimate the figures of the whole table that are no shares."""
         n, margins = len(table), _Margins.of(table)
-        values = {name: float(figure(margins)) for name, figure in figures.items()}
+        names = ("balanced_accuracy", "mcc") if n == 2 else ("balanced_accuracy", "mcc", "f1")
+        values = {name: float(margins.figures()[name]) for name in names}
         if self.n_units < 2:
             return {name: Estimate(estimate=value) for name, value in values.items()}
         rng = np.random.default_rng(self.seed)
         drawn = self._draw_margins(n, rng)
         sizes = np.array([self._unit_size(self.true == label) for label in range(n)])
         more = rng.standard_exponential((len(drawn.hits), n, 1))[..., 0] * sizes / np.sqrt(n)
-        worse, better = drawn.add_wrong(more), drawn.add_right(more)
-        return {
-            name: self._limits(value, figures[name](worse), figures[name](better))
-            for name, value in values.items()
-        }
+        worse, better = (each.figures() for each in (drawn.add_wrong(more), drawn.add_right(more)))
+        return {name: self._limits(values[name], worse[name], better[name]) for name in names}
 
     def _draw_margins(self, n: int, rng: np.random.Generator) -> _Margins:
         """Draw random weights of units, and sum them by label over the cells that occur."""
@@ -676,8 +638,7 @@ def cross_threshold(
     (0.3, True)
     """
     stated = np.asarray(probabilities, dtype=np.float64)
-    _, true = _check_codes(np.asarray(gold), gold, 2)
-    _check_probabilities(stated, true.shape, 2)
+    _, true, _ = _check_labels(gold, gold, stated, 2)
     kept = ~np.isnan(stated) & (true >= 0)
     units = check_groups(groups, len(true))
     folds = group_folds(units[kept], n_folds=n_folds, seed=seed)
@@ -703,7 +664,7 @@ def _best_threshold(stated: NDArray[np.float64], true: NDArray[np.int64]) -> flo
     by_value = np.stack([np.bincount(place[true == k], minlength=len(values)) for k in (0, 1)])
     below = np.concatenate([np.zeros((2, 1)), np.cumsum(by_value, axis=1)], axis=1)
     tables = np.stack([below, below[:, -1:] - below], axis=-1).swapaxes(0, 1)
-    worth = np.nan_to_num(_mcc(_Margins.of(tables[:-1])), nan=-1.0)
+    worth = np.nan_to_num(_Margins.of(tables[:-1]).mcc(), nan=-1.0)
     best = np.flatnonzero(worth >= worth.max() - 1e-12)
     cut = int(best[len(best) // 2])
     return float((values[cut - 1] + values[cut]) / 2) if cut else 0.0
