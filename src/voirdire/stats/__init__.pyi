@@ -10,6 +10,7 @@ from voirdire.stats.agreement import raw_agreement as raw_agreement
 from voirdire.stats.alignment import character_cosine as character_cosine
 from voirdire.stats.alternative_test import Names as Names
 from voirdire.stats.alternative_test import alt_test as alt_test
+from voirdire.stats.calibration import BrierDecomposition as BrierDecomposition
 from voirdire.stats.calibration import CalibrationBin as CalibrationBin
 from voirdire.stats.calibration import CalibrationMethod as CalibrationMethod
 from voirdire.stats.calibration import CalibrationResult as CalibrationResult
@@ -18,11 +19,10 @@ from voirdire.stats.calibration import PlattCalibrator as PlattCalibrator
 from voirdire.stats.calibration import TemperatureCalibrator as TemperatureCalibrator
 from voirdire.stats.calibration import calibrator_from_dict as calibrator_from_dict
 from voirdire.stats.calibration import cross_calibrate as cross_calibrate
+from voirdire.stats.calibration import decompose_brier as decompose_brier
 from voirdire.stats.calibration import fit_calibrator as fit_calibrator
 from voirdire.stats.calibration import group_folds as group_folds
 from voirdire.stats.calibration import measure_calibration as measure_calibration
-from voirdire.stats.calibration_error import BrierDecomposition as BrierDecomposition
-from voirdire.stats.calibration_error import decompose_brier as decompose_brier
 from voirdire.stats.classification import ClassificationResult as ClassificationResult
 from voirdire.stats.classification import CrossFittedThreshold as CrossFittedThreshold
 from voirdire.stats.classification import cross_threshold as cross_threshold

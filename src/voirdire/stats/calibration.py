@@ -1,8 +1,34 @@
-"""Calibrates a judge's probabilities, and measures how well calibrated they are.
+r"""Calibrates a judge's probabilities, and measures how well calibrated they are.
 
 There are two kinds of calibrators, none of which reverses ranks. They are fitted to items whose
 truth is known, or out of fold, so that neither an item's own truth nor its group's gets into its
 probability.
+
+In bins of about equal probabilities, :math:`\delta_b` is the mean of probability minus truth and
+:math:`w_b` the share of the items. The square of its estimate is on average too large by the
+estimate's own variance :math:`V_b`, which is therefore taken off; likewise the spread of the truths
+is on average too small by the variance of their mean :math:`V_y`, which is added:
+
+.. math::
+
+   \text{reliability} = \sum_b w_b (\hat\delta_b^2 - V_b), \qquad
+   \text{uncertainty} = \frac1n \sum_i (y_i - \bar y)^2 + V_y, \qquad
+   \text{Brier} = \text{reliability} - \text{resolution} + \text{uncertainty}.
+
+Where the items of a bin have one probability these are the estimates of Ferro and Fricker [1]_,
+and the root of the reliability is the debiased calibration error of Kumar, Liang and Ma [2]_. Where
+they differ, what the differences within bins are worth belongs to the resolution [3]_.
+
+References
+----------
+.. [1] C. A. T. Ferro and T. E. Fricker, "A Bias-corrected Decomposition of the Brier Score",
+   Quarterly Journal of the Royal Meteorological Society 138(668), pages 1954-1960, 2012.
+   :doi:`10.1002/qj.1924`
+.. [2] A. Kumar, P. Liang and T. Ma, "Verified Uncertainty Calibration", NeurIPS 2019.
+   :arxiv:`1909.10155`
+.. [3] D. B. Stephenson, C. A. S. Coelho and I. T. Jolliffe, "Two Extra Components in the Brier
+   Score Decomposition", Weather and Forecasting 23(4), pages 752-757, 2008.
+   :doi:`10.1175/2007WAF2006116.1`
 """
 
 from __future__ import annotations
@@ -18,7 +44,7 @@ from scipy.special import expit, logit, stdtrit
 from voirdire._messages import shorten
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.intervals import clopper_pearson
+from voirdire.stats.intervals import UNDEFINED, Estimate, clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +52,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "BrierDecomposition",
     "CalibrationBin",
     "CalibrationMethod",
     "CalibrationResult",
@@ -35,6 +62,7 @@ __all__ = [
     "calibrator_from_dict",
     "check_groups",
     "cross_calibrate",
+    "decompose_brier",
     "fit_calibrator",
     "group_folds",
     "measure_calibration",
@@ -55,6 +83,15 @@ _SHARES = {
 }
 
 
+def _check_numbers(name: str, values: ArrayLike, n_items: int | None = None) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"`{name}` must be numbers. Pass an array of floats or truth values."
+        raise InputError(msg) from error
+    return _check_shape(name, numbers, n_items)
+
+
 def _check_shares(name: str, values: ArrayLike, n_items: int | None = None) -> NDArray[np.float64]:
     """Return probabilities or truths as floats; in [0, 1], none missing."""
     shares = _check_numbers(name, values, n_items)
@@ -66,31 +103,11 @@ def _check_shares(name: str, values: ArrayLike, n_items: int | None = None) -> N
     return shares
 
 
-def _check_weights(values: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
-    """Return weights as floats, 1 where none are given; finite, not negative, not all 0."""
-    if values is None:
-        return np.ones(n_items)
-    weights = _check_numbers("weights", values, n_items)
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-        msg = "`weights` must be finite, not negative and not all 0. Leave them out for equal ones."
-        raise InputError(msg)
-    return weights
-
-
 def check_groups(values: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
     """Return groups as numbers from 0; by default every item is its own group."""
     if values is None:
         return np.arange(n_items)
     return np.unique(_check_shape("groups", np.asarray(values), n_items), return_inverse=True)[1]
-
-
-def _check_numbers(name: str, values: ArrayLike, n_items: int | None) -> NDArray[np.float64]:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"`{name}` must be numbers. Pass an array of floats or truth values."
-        raise InputError(msg) from error
-    return _check_shape(name, numbers, n_items)
 
 
 def _check_shape(name: str, values: NDArray[Any], n_items: int | None) -> NDArray[Any]:
@@ -104,11 +121,30 @@ def _check_shape(name: str, values: NDArray[Any], n_items: int | None) -> NDArra
 # Calibrators ----------------------------------------------------------------------------------
 
 
-class _JsonCalibrator:
-    """A calibrator that can be written as JSON; an infinite number becomes null."""
+class _LogOddsCalibrator:
+    """A line through the log-odds that can be written as JSON; an infinite number becomes null."""
 
     PLAIN: ClassVar = ("method",)
     method: ClassVar[CalibrationMethod]
+
+    @property
+    def _line(self) -> tuple[float, float]:
+        raise NotImplementedError
+
+    def apply(self, probabilities: ArrayLike) -> NDArray[np.float64]:
+        """Calibrate probabilities, shape (n_items,)."""
+        slope, intercept = self._line
+        return np.asarray(expit(slope * _log_odds(probabilities) + intercept))
+
+    def apply_one(self, probability: float) -> float:
+        """Calibrate one probability without an array, which is fifteen times faster."""
+        slope, intercept = self._line
+        clipped = min(max(probability, _CLIP), 1 - _CLIP)
+        log_odds = slope * math.log(clipped / (1 - clipped)) + intercept
+        if log_odds < 0:  # so that no power overflows
+            power = math.exp(log_odds)
+            return power / (1 + power)
+        return 1 / (1 + math.exp(-log_odds))
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that `calibrator_from_dict` reads."""
@@ -117,7 +153,7 @@ class _JsonCalibrator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlattCalibrator(_JsonCalibrator):
+class PlattCalibrator(_LogOddsCalibrator):
     """A line through the log-odds.
 
     Attributes
@@ -132,17 +168,13 @@ class PlattCalibrator(_JsonCalibrator):
     slope: float
     intercept: float
 
-    def apply(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Calibrate probabilities, shape (n_items,)."""
-        return np.asarray(expit(self.slope * _log_odds(probabilities) + self.intercept))
-
-    def apply_one(self, probability: float) -> float:
-        """Calibrate one probability without an array, which is fifteen times faster."""
-        return _expit_of(self.slope * _log_odds_of(probability) + self.intercept)
+    @property
+    def _line(self) -> tuple[float, float]:
+        return self.slope, self.intercept
 
 
 @dataclass(frozen=True, kw_only=True)
-class TemperatureCalibrator(_JsonCalibrator):
+class TemperatureCalibrator(_LogOddsCalibrator):
     """Log-odds divided by a temperature: 1/2 stays 1/2.
 
     Attributes
@@ -154,13 +186,9 @@ class TemperatureCalibrator(_JsonCalibrator):
     method = "temperature"
     temperature: float
 
-    def apply(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Calibrate probabilities, shape (n_items,)."""
-        return np.asarray(expit(_log_odds(probabilities) / self.temperature))
-
-    def apply_one(self, probability: float) -> float:
-        """Calibrate one probability without an array."""
-        return _expit_of(_log_odds_of(probability) / self.temperature)
+    @property
+    def _line(self) -> tuple[float, float]:
+        return 1 / self.temperature, 0.0
 
 
 Calibrator: TypeAlias = PlattCalibrator | TemperatureCalibrator
@@ -174,18 +202,6 @@ def _log_odds(probabilities: ArrayLike) -> NDArray[np.float64]:
     """Return the log-odds of probabilities, at most 13.8 in size."""
     clipped = np.clip(_check_shares("probabilities", probabilities), _CLIP, 1 - _CLIP)
     return np.asarray(logit(clipped))
-
-
-def _log_odds_of(probability: float) -> float:
-    clipped = min(max(probability, _CLIP), 1 - _CLIP)
-    return math.log(clipped / (1 - clipped))
-
-
-def _expit_of(log_odds: float) -> float:
-    if log_odds < 0:  # so that no power overflows
-        power = math.exp(log_odds)
-        return power / (1 + power)
-    return 1 / (1 + math.exp(-log_odds))
 
 
 def calibrator_from_dict(content: Mapping[str, Any]) -> Calibrator:
@@ -212,29 +228,22 @@ def calibrator_from_dict(content: Mapping[str, Any]) -> Calibrator:
     PlattCalibrator(slope=0.5, intercept=0.0)
     """
     try:
-        fields = {name: _read(value) for name, value in content.items() if name != "method"}
-        found = _CALIBRATORS[content["method"]](**fields)
-        if not _is_fine(found):
-            raise ValueError(found)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        fields = {name: content[name] for name in content if name != "method"}
+        if not all(value is None or isinstance(value, int | float) for value in fields.values()):
+            raise TypeError(fields)
+        calibrator = _CALIBRATORS[content["method"]](
+            **{name: np.inf if value is None else float(value) for name, value in fields.items()}
+        )
+        slope, intercept = calibrator._line  # of this module
+        if not (np.isfinite([slope, intercept]).all() and slope >= 0):
+            raise ValueError(content)
+    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         msg = (
             "`content` must be what a calibrator's `to_dict` gives, got "
             f"{shorten(repr(content))}. Fit the calibrator again."
         )
         raise InputError(msg) from error
-    return found
-
-
-def _read(value: Any) -> Any:
-    if value is not None and not isinstance(value, int | float):
-        raise TypeError
-    return np.inf if value is None else float(value)
-
-
-def _is_fine(found: Calibrator) -> bool:
-    if isinstance(found, PlattCalibrator):
-        return bool(np.isfinite([found.slope, found.intercept]).all() and found.slope >= 0)
-    return found.temperature > 0
+    return calibrator
 
 
 # Fitting --------------------------------------------------------------------------------------
@@ -300,7 +309,10 @@ def fit_calibrator(
     check_choice("method", method, CalibrationMethod)
     p = _check_shares("probabilities", probabilities)
     y = _check_shares("truths", truths, len(p))
-    w = _check_weights(weights, len(p))
+    w = np.ones(len(p)) if weights is None else _check_numbers("weights", weights, len(p))
+    if not (np.isfinite(w).all() and (w >= 0).all() and w.any()):
+        msg = "`weights` must be finite, not negative and not all 0. Leave them out for equal ones."
+        raise InputError(msg)
     n_true, n_false = float(w @ y), float(w @ (1 - y))
     if n_true <= 0 or n_false <= 0:
         msg = "`truths` must hold true and false ones, got only one of them. Label more items."
@@ -588,7 +600,10 @@ def measure_calibration(
             stacklevel=2,
         )
     else:
-        brier_low, brier_high = _mean_interval(squares, units, level)
+        sums = np.bincount(units, weights=squares - brier)
+        error = math.sqrt(n_groups / (n_groups - 1) * float(sums @ sums)) / n_items
+        half = float(stdtrit(n_groups - 1, (1 + level) / 2)) * error
+        brier_low, brier_high = float(brier) - half, float(brier) + half
     return CalibrationResult(
         brier=float(brier),
         brier_low=max(brier_low, 0.0),
@@ -627,12 +642,187 @@ def _measure_bin(
     )
 
 
-def _mean_interval(
-    values: NDArray[np.float64], units: NDArray[np.intp], level: float
-) -> tuple[float, float]:
-    mean = float(values.mean())
-    sums = np.bincount(units, weights=values - mean)
-    degrees = len(sums) - 1
-    error = math.sqrt(len(sums) / degrees * float(sums @ sums)) / len(values)
-    reach = float(stdtrit(degrees, (1 + level) / 2)) * error
-    return mean - reach, mean + reach
+# The calibration error -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrierDecomposition:
+    """The parts of a Brier score: reliability - resolution + uncertainty.
+
+    Attributes
+    ----------
+    brier : float
+        Mean squared distance between probability and truth, in [0, 1].
+    reliability : Estimate
+        How much of it better calibrated probabilities would save; 0 is best. As its bias is taken
+        off, the estimate may be a little below 0.
+    resolution : float
+        How much better than always stating the share of true items the calibrated probabilities
+        are; 0 is worst, and again the estimate may be a little below.
+    uncertainty : float
+        The Brier score of always stating that share.
+    calibration_error : Estimate
+        The root of the reliability: how far probabilities are from shares, in points of probability
+        (the root mean square over items); in [0, 1].
+    n_items, n_groups, n_bins : int
+        What they rest on.
+    confidence_level : float
+        Nominal coverage of both intervals, in (0, 1).
+    """
+
+    brier: float
+    reliability: Estimate
+    resolution: float
+    uncertainty: float
+    calibration_error: Estimate
+    n_items: int
+    n_groups: int
+    n_bins: int
+    confidence_level: float
+
+
+def decompose_brier(
+    probabilities: ArrayLike,
+    truths: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    n_bins: int = 10,
+    confidence_level: float = 0.95,
+) -> BrierDecomposition:
+    r"""Part a Brier score into reliability, resolution and uncertainty, without their bias.
+
+    Parameters
+    ----------
+    probabilities : array_like of float, shape (n_items,)
+        In [0, 1].
+    truths : array_like of bool or float, shape (n_items,)
+        Whether it was so; a share in [0, 1] is a soft label.
+    groups : array_like, shape (n_items,), optional
+        Items that depend on each other. By default every item is its own.
+    n_bins : int, optional
+        As for `measure_calibration`, whose bins these are.
+    confidence_level : float, optional
+        Nominal coverage, in (0, 1).
+
+    Returns
+    -------
+    BrierDecomposition
+
+    Raises
+    ------
+    InputError
+        If lengths differ or a number is out of its range.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If there are no items (everything is nan) or one group (all but the Brier score is nan).
+
+    Notes
+    -----
+    See the head of this module for the formulas. The error of the reliability has two parts. One
+    grows with the reliability itself: the upper end is the value whose own error just reaches the
+    estimate, as in Wilson's interval of a share. The other, :math:`2 \sum_{bc} w_b w_c V_{bc}^2`,
+    is chance within the squares, and alone is left under perfect calibration. The quantile is of
+    the t distribution, with as many degrees of freedom as there are more groups than bins. A bin
+    whose truths are all alike may have hidden one group of the other kind. The interval is wide
+    rather than narrow: at .95 it covered .97 to 1 of 600 samples of 50, 100 and 400 items, and of
+    40 groups of 5, whether judges were well calibrated, too sure, off by .1, or surer than 98%.
+
+    A bin of a single group keeps its bias: take fewer bins then. Memory is O(n_groups * n_bins).
+    Reference values in the tests come from the formulas of Ferro and Fricker by hand.
+
+    Examples
+    --------
+    A judge states .9 where 6 of 10 are true, and .1 where none is:
+
+    >>> found = decompose_brier([0.9] * 10 + [0.1] * 10, [1] * 6 + [0] * 14)
+    >>> round(found.reliability.estimate, 3), round(found.resolution, 3)
+    (0.037, 0.088)
+    >>> round(found.uncertainty, 3), round(found.brier, 3)  # .037 - .088 + .221 = .170
+    (0.221, 0.17)
+    >>> round(found.calibration_error.estimate, 2)
+    0.19
+    """
+    measured = measure_calibration(
+        probabilities,
+        truths,
+        groups=groups,
+        n_bins=n_bins,
+        confidence_level=confidence_level,
+    )
+    p, y = (np.asarray(values, dtype=np.float64) for values in (probabilities, truths))
+    parts: dict[str, Any] = dict.fromkeys(("reliability", "calibration_error"), UNDEFINED)
+    parts |= dict.fromkeys(("resolution", "uncertainty"), np.nan)
+    if measured.n_groups >= 2:
+        codes, units = _bin_codes(p, n_bins), check_groups(groups, len(p))
+        parts = _decompose(p, y, codes, units, confidence_level)
+    return BrierDecomposition(
+        brier=measured.brier,
+        **parts,
+        n_items=measured.n_items,
+        n_groups=measured.n_groups,
+        n_bins=len(measured.bins),
+        confidence_level=confidence_level,
+    )
+
+
+_NO_SPREAD = 1e-12
+
+
+def _decompose(
+    p: NDArray[np.float64],
+    y: NDArray[np.float64],
+    codes: NDArray[np.intp],
+    units: NDArray[np.intp],
+    level: float,
+) -> dict[str, Any]:
+    n, n_groups = len(p), int(units.max()) + 1
+    gaps, apart = p - y, y - y.mean()
+    sizes = np.bincount(codes)
+    share, bias = sizes / n, np.bincount(codes, weights=gaps) / sizes
+    errors, unseen = _bin_errors(gaps - bias[codes], codes, units, sizes)
+    squares = bias[codes] ** 2
+    reliability = float(squares.mean() - share @ np.diagonal(errors))
+    truth_error = n_groups / (n_groups - 1) * float((np.bincount(units, apart) ** 2).sum()) / n**2
+    uncertainty = float((apart**2).mean()) + truth_error
+    degrees = max(n_groups - len(sizes), 1)
+    reach = float(stdtrit(degrees, (1 + level) / 2)) ** 2
+    influence = squares - squares.mean() + 2 * bias[codes] * (gaps - bias[codes])
+    grown = reach * n_groups / degrees * float((np.bincount(units, influence) ** 2).sum()) / n**2
+    chance = reach * 2 * float(share @ (errors + np.diag(unseen)) ** 2 @ share)
+    rate = grown / max(2 * float(squares.mean()), _NO_SPREAD)
+    rate += 2 * reach * float((share * unseen).max())
+    found = Estimate(
+        estimate=reliability,
+        low=max(reliability - (grown + chance) ** 0.5, 0.0),
+        high=reliability + rate + (rate**2 + 2 * rate * max(reliability, 0.0) + chance) ** 0.5,
+    )
+    root = {end: max(value, 0.0) ** 0.5 for end, value in vars(found).items()}
+    return {
+        "reliability": found,
+        "resolution": reliability + uncertainty - float((gaps**2).mean()),
+        "uncertainty": uncertainty,
+        "calibration_error": Estimate(**root),
+    }
+
+
+def _bin_errors(
+    apart: NDArray[np.float64],
+    codes: NDArray[np.intp],
+    units: NDArray[np.intp],
+    sizes: NDArray[np.intp],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate the covariances of the bins' means, shape (n_bins, n_bins), with a correction.
+
+    A bin of equal items has no spread, although one more group might have differed.
+    """
+    n_bins, n_groups = len(sizes), int(units.max()) + 1
+    cell = units * n_bins + codes
+    shape = (n_groups, n_bins)
+    sums = np.bincount(cell, weights=apart, minlength=n_groups * n_bins).reshape(shape)
+    members = np.bincount(cell, minlength=n_groups * n_bins).reshape(shape)
+    filled = np.count_nonzero(members, axis=0)
+    scaled = sums * np.sqrt(filled / np.maximum(filled - 1, 1)) / sizes
+    errors = np.asarray(scaled.T @ scaled)
+    return errors, np.where(np.diagonal(errors) < _NO_SPREAD, 1 / (filled + 1.0) ** 2, 0.0)
