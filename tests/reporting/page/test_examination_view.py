@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 from voirdire.errors import InputError
 from voirdire.records import Dropped
@@ -231,16 +232,43 @@ def test_a_scatter_has_the_advantages_of_judge_and_annotator(three):
         assert scatter.epsilon == row.epsilon
 
 
-def test_every_annotator_has_a_row_with_both_p_values(three, rows_of):
-    table = part(rows(three), "q1.annotators").blocks[0]
+@pytest.mark.parametrize("mode", ["additive", "multiplicative"])
+def test_every_annotator_has_a_row_with_the_interval_of_what_is_tested(
+    make_examination, rows_of, mode
+):
+    slips = {"good": 0.1, "fair": 0.22, "near": 0.27, "poor": 0.4}
+    found = make_examination(slips, epsilon=0.2, epsilon_mode=mode, n_items=120)
 
-    people = {(row.judge, x.annotator): x for row in three.results for x in row.annotators}
+    table = part(rows(found), "q1.annotators").blocks[0]
+
+    people = {(row.judge, x.annotator): x for row in found.results for x in row.annotators}
     assert table.n_rows == len(people)
+    assert {one.shown for one in people.values()} == {True, False}
     for cells in rows_of(table):
         one = people[cells["column.judge"].text, cells["column.annotator"].text]
-        assert cells["column.p_exact"].value == one.deciding_p_value
-        assert cells["column.p_t"].value == one.p_value
+        track = cells["column.difference"]
+        assert cells["column.p"].value == one.deciding_p_value
         assert cells["column.rho_judge"].value == one.advantage_judge
+        assert (track.low >= -0.2) is one.shown
+        assert track.low < track.value < track.high
+        if mode == "additive":  # the level is k/4 · .05 / (25/12) with k from 1 to 4
+            widths = norm.isf([0.05 * 12 / 25, 0.05 * 12 / 100]) * one.standard_error
+            assert widths[0] - 1e-9 <= track.high - track.value <= widths[1] + 1e-9
+            assert track.low == pytest.approx(2 * track.value - track.high, abs=0.03)
+
+
+def test_the_line_of_a_judge_lies_right_of_the_margin_where_half_are_shown(
+    make_examination, rows_of
+):
+    slips = {"good": 0.1, "fair": 0.22, "near": 0.27, "poor": 0.4}
+    found = make_examination(slips, epsilon=0.2, n_items=120)
+
+    tracks = [cells["column.track"] for cells in rows_of(rows(found).blocks[-1])]
+
+    by_rho = sorted(found.results, key=lambda row: -row.advantage_probability)
+    halves = [row.winning_rate >= 0.5 for row in by_rho]
+    assert [track.low >= -0.2 for track in tracks] == halves
+    assert {*halves} == {True, False}
 
 
 # Several questions ----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from functools import partial
 from itertools import groupby
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from voirdire.stats import AltTestResult, ControlResult
+    from voirdire.stats import AltTestResult, AnnotatorResult, ControlResult
     from voirdire.studies import SliceReliability
     from voirdire.studies.reward.result import RewardExamination
 
@@ -320,8 +321,6 @@ def _judges_table(rows: Sequence[AltTestResult], *names: str) -> Table:
         columns["column.epsilon"] = margin_of
     if any(row.worst_case.n_failures for row in rows):
         columns |= _columns(int, failed_calls="worst_case.n_failures")
-    zero = (0.0, Decimal(0.0, 0))
-    margins = [(-x, say("level.margin", epsilon=Margin(x))) for x in epsilons if x]
     return Table.of(
         "judges.caption.crowd" if in_crowd else "judges.caption",
         rows,
@@ -329,21 +328,63 @@ def _judges_table(rows: Sequence[AltTestResult], *names: str) -> Table:
         texts=("column.judge", "column.outcome"),
         n_texts=len(names),
         most=_MOST_RANKED if not names else 200,
-        levels=(zero, *margins) if len(epsilons) == 1 else (zero,),
+        levels=_levels(rows),
     )
 
 
+def _levels(rows: Sequence[AltTestResult]) -> tuple[tuple[float, Any], ...]:
+    """Draw 0, and −ε where it is the same in every row."""
+    margins = {row.epsilon for row in rows}
+    same = [x for x in margins if x and len(margins) == 1]
+    return ((0.0, Decimal(0.0, 0)), *((-x, say("level.margin", epsilon=Margin(x))) for x in same))
+
+
 def _track(row: AltTestResult) -> Track:
-    """Draw a dot for each annotator: how much better the judge is, filled where that is shown."""
-    gaps = [
-        each.advantage_judge - each.advantage_human
-        if row.epsilon_mode == "additive"
-        else each.advantage_judge / (each.advantage_human or math.nan) - 1
-        for each in row.annotators[:200]
-    ]
-    shown = [each.shown for each in row.annotators]
-    dots = tuple(zip(gaps, shown, strict=False))
-    return Track(dots=dots, state=_STATES[row.finding])
+    """Draw a dot for each annotator: how much better the judge is, filled where that is shown.
+
+    The line is the interval of the one with whom half are shown, so that it ends right of −ε
+    exactly where half are.
+    """
+    dots = tuple((_gap(row, each), each.shown) for each in row.annotators[:200])
+    ends = sorted((_interval(row, each) for each in row.annotators), reverse=True)
+    low, high = ends[(len(ends) - 1) // 2] if ends else (math.nan, math.nan)
+    return Track(dots=dots, low=low, high=high, state=_STATES[row.finding])
+
+
+def _track_of_pair(pair: _Pair) -> Track:
+    row, each = pair
+    low, high = _interval(row, each)
+    state = "passed" if each.shown else "close" if _gap(row, each) > -row.epsilon else "failed"
+    return Track(value=_gap(row, each), low=low, high=high, state=state)
+
+
+def _gap(row: AltTestResult, each: AnnotatorResult) -> float:
+    """How much more often the judge than an annotator is at least as close to the others."""
+    if row.epsilon_mode == "additive":
+        return each.advantage_judge - each.advantage_human
+    return each.advantage_judge / (each.advantage_human or math.nan) - 1
+
+
+def _interval(row: AltTestResult, each: AnnotatorResult) -> tuple[float, float]:
+    """Give the interval of the gap at the level that Benjamini and Yekutieli ask of its p-value.
+
+    It is gap ± z·s; where the p-value that decides has −ε on the other side of the lower end, the
+    end that this p-value gives counts: it is above −ε exactly where the judge is shown within ε.
+    """
+    n, epsilon = len(row.annotators), row.epsilon
+    if math.isnan(each.deciding_p_value):
+        return math.nan, math.nan
+    rank = sum(x.shown for x in row.annotators) + (not each.shown)
+    rate = row.settings.get("false_discovery_rate") or 0.05
+    z = -NormalDist().inv_cdf(rank * rate / (n * sum(1 / k for k in range(1, n + 1))))
+    z_of_p = -NormalDist().inv_cdf(min(max(each.deciding_p_value, 1e-300), 1 - 1e-16))
+    error = each.standard_error or math.sqrt(epsilon * (1 - epsilon) / each.n_items)
+    if row.epsilon_mode == "multiplicative":  # of the ratio of the advantages
+        error *= (1 - epsilon) / (each.advantage_human or math.nan)
+    gap = _gap(row, each)
+    lows = gap - z * error, error * (z_of_p - z) - epsilon, -epsilon
+    low = max(lows) if each.shown else min(lows)
+    return max(min(low, gap), -1.0), min(gap + z * error, 1.0)
 
 
 def _rho(row: AltTestResult) -> Any:
@@ -528,18 +569,20 @@ def _stability(row: AltTestResult) -> Percent:
 def _annotators_table(rows: Sequence[AltTestResult]) -> Table:
     """Lay out each judge against each annotator, at the ε that decides."""
     pairs = [_Pair(row, each) for row in rows for each in row.annotators]
+    epsilons = {row.epsilon for row in rows}
     columns = {
         **_columns(_name, judge="of.judge", annotator="one.annotator"),
-        **_columns(Margin, epsilon="of.epsilon"),
+        **(_columns(Margin, epsilon="of.epsilon") if len(epsilons) > 1 else {}),
         **_columns(int, items="one.n_items"),
+        "column.difference": _track_of_pair,
         **_columns(partial(Decimal, digits=3), rho_judge="one.advantage_judge",
                    rho_human="one.advantage_human"),
         **_columns(Percent, ties="one.tie_share"),
-        **_columns(_p_value, p_t="one.p_value", p_exact="one.deciding_p_value"),
+        **_columns(_p_value, p="one.deciding_p_value"),
         **_columns(yes_or_no, shown="one.shown"),
     }  # fmt: skip
     return Table.of("annotators.caption", pairs, columns, n_texts=2, texts=["column.shown"],
-                    most=500)  # fmt: skip
+                    most=500, levels=_levels(rows))  # fmt: skip
 
 
 _AGREEMENT = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"))
