@@ -246,8 +246,9 @@ def test_every_annotator_has_a_row_with_the_interval_of_what_is_tested(
     assert {one.shown for one in people.values()} == {True, False}
     for cells in rows_of(table):
         one = people[cells["column.judge"].text, cells["column.annotator"].text]
-        track = cells["column.difference"]
-        assert cells["column.p"].value == one.deciding_p_value
+        track = cells["column.interval"]
+        assert cells["column.p_exact"].value == one.deciding_p_value
+        assert cells["column.p_t"].value == one.p_value
         assert cells["column.rho_judge"].value == one.advantage_judge
         assert (track.low >= -0.2) is one.shown
         assert track.low < track.value < track.high

@@ -574,11 +574,11 @@ def _annotators_table(rows: Sequence[AltTestResult]) -> Table:
         **_columns(_name, judge="of.judge", annotator="one.annotator"),
         **(_columns(Margin, epsilon="of.epsilon") if len(epsilons) > 1 else {}),
         **_columns(int, items="one.n_items"),
-        "column.difference": _track_of_pair,
+        "column.interval": _track_of_pair,
         **_columns(partial(Decimal, digits=3), rho_judge="one.advantage_judge",
                    rho_human="one.advantage_human"),
         **_columns(Percent, ties="one.tie_share"),
-        **_columns(_p_value, p="one.deciding_p_value"),
+        **_columns(_p_value, p_t="one.p_value", p_exact="one.deciding_p_value"),
         **_columns(yes_or_no, shown="one.shown"),
     }  # fmt: skip
     return Table.of("annotators.caption", pairs, columns, n_texts=2, texts=["column.shown"],
