@@ -352,6 +352,18 @@ def caution(code, **figures):
     return Caution(code=code, sentence="THE RECORD.", figures=figures)
 
 
+def test_a_pass_by_careless_annotators_is_said_in_the_verdict(one, say):
+    note = caution("careless_annotators", annotators=["eve"], n=1, n_shown=0, n_others=2)
+
+    view = rows(noted(one, note))
+
+    verdict = " ".join(map(say, view.lead))
+    assert "it passes by annotators who stand apart from the others (eve)" in verdict
+    assert "shown within ε for 0 of 2" in verdict
+    assert not view.cautions
+    assert [x.key for x in view.todo] == ["todo.careless_annotators"]
+
+
 @pytest.mark.edges
 @pytest.mark.parametrize("code", SHOWN)
 def test_a_caution_shows_its_figures_and_says_what_to_do(one, say, code):

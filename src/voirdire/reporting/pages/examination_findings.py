@@ -61,6 +61,7 @@ __all__ = [
 ]
 
 _CLOSE = 0.1
+_CARELESS = "careless_annotators"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +190,7 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
         )
         if row.because.code == "shown":
             sentences.append(_say_coded("verdict", row.because))
+        sentences += [_say_coded("verdict", x) for x in row.cautions if x.code == _CARELESS]
         if _do_failures_decide(row):
             lost, answered = row.worst_case.n_failures, row.worst_case.winning_rate_answered
             failed = {"n": Count(lost, "failed_calls"), "omega": Decimal(answered)}
@@ -249,6 +251,8 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
         return say("todo.failures")
     if verdict == "worse":
         return say("next.improve")
+    if any(note.code == _CARELESS for note in row.cautions):
+        return say(f"todo.{_CARELESS}")
     if row.crowd is not None:
         return say("next.crowd" if verdict == "passed_as_random_person" else "next.second_labels")
     if verdict == "not_shown" or _is_close(rows):
@@ -259,14 +263,14 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
 # Cautions -----------------------------------------------------------------------------------------
 
 _ORDER = (
-    *("random_person", "careless_annotators", "turned_round", "majority_copy", "other_scale"),
+    *("random_person", "turned_round", "majority_copy", "other_scale"),
     *("constant_omega", "random_omega", "strange_labels", "strange_annotators"),
     *("chance_annotators", "some_margins", "correction", "few_annotators", "untested_annotators"),
     *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
     *("not_judged", "undeclared_labels", "similarity", "few_clusters", "few_items"),
 )
 """Codes of cautions, what changes a verdict first."""
-_SAID_ELSEWHERE = {"failures", "many_ties", "unstable", "vocabulary"}
+_SAID_ELSEWHERE = {"failures", "many_ties", "unstable", "vocabulary", _CARELESS}
 _WITHIN = {"weak_agreement": "weak_annotators", "skewed_labels": "one_sided"}
 """Cautions that say less than another."""
 _MOST_NAMED = 5
