@@ -76,7 +76,6 @@ def test_how_often_it_passes_again_is_said_where_that_is_open(one, say, share, i
     view = rows(unsure)
 
     assert any("at least .5 in 46% of resamples" in say(x) for x in view.lead) is is_said
-    assert (view.todo[0].key == "next.items") is is_said
 
 
 def test_several_judges_have_a_sentence_each(three, say):
@@ -110,6 +109,35 @@ def test_judges_without_rho_come_last(three, say):
     table = rows(replace(three, results=tuple(found))).blocks[-1]
 
     assert say(table.rows[-1][0]) == "good"
+
+
+def test_fewer_items_than_there_are_are_not_asked_for(one, say):
+    figures = {"n_items": 60, "n_needed": 26, "epsilon": 0.15}
+    reason = Caution(code="unpassable", sentence="", figures=figures)
+
+    [sentence] = rows(
+        changed(one, outcome="no_evidence", finding="no_evidence", because=reason)
+    ).lead
+
+    assert "majority is shown within the margin." in say(sentence)
+
+
+def test_a_verdict_counts_the_annotators_with_failed_items_lost(one, say):
+    because = Caution(code="missed", sentence="", figures={"n_annotators": 7})
+
+    [sentence, *_] = rows(changed(one, finding="worse", outcome="failed", because=because)).lead
+
+    assert "of 7 annotators" in say(sentence)
+
+
+@pytest.mark.parametrize(("code", "step"), [("majority_copy", "passed"), ("turned_round", "worse")])
+def test_a_suspicion_is_looked_into_before_the_outcome_is_acted_on(one, code, step):
+    outcome = "passed" if step == "passed" else "failed"
+    note = caution(code, n_items=50, n_opposite=48)
+
+    view = rows(changed(one, finding=step, outcome=outcome, cautions=(note,)))
+
+    assert [x.key for x in view.todo] == [f"todo.{code}"]
 
 
 @pytest.mark.parametrize("code", ["untestable", "no_p_values", "like_constant", "unpassable"])

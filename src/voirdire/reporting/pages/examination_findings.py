@@ -62,6 +62,8 @@ __all__ = [
 
 _CLOSE = 0.1
 _CARELESS = "careless_annotators"
+_SUSPICIONS = (_CARELESS, "turned_round", "majority_copy", "other_scale")
+"""Codes of what is to be looked into before an outcome is acted on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +184,10 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
                 f"verdict.{verdict}",
                 judge=Name(row.judge),
                 epsilon=Margin(row.epsilon),
-                annotators=Count(len(row.annotators), "annotators"),
+                # with failed items lost, by which the others are counted
+                annotators=Count(
+                    row.because.figures.get("n_annotators", len(row.annotators)), "annotators"
+                ),
                 shown=row.n_shown,
                 within=row.n_within,
                 omega=Decimal(row.winning_rate),
@@ -223,19 +228,29 @@ def _is_close(rows: Sequence[AltTestResult]) -> bool:
     return len(rows) == 1 and ends is not None and _CLOSE <= ends.stability <= 1 - _CLOSE
 
 
+def _count_answered(row: AltTestResult, n_items: int) -> int:
+    left_out = [note.figures["n_unjudged"] for note in row.cautions if note.code == "not_judged"]
+    return n_items - sum(left_out) - row.worst_case.n_failures
+
+
 def _left_items_out(row: AltTestResult, n_items: int) -> bool:
-    is_unanswered = row.worst_case.n_failures or any(x.code == "not_judged" for x in row.cautions)
+    """Whether a judge that cannot be tested answered too few of items that would be enough."""
     is_untestable = row.because.code in ("untestable", "small_crowd", "no_shared_items")
-    return is_untestable and bool(is_unanswered) and row.n_items < n_items
+    needed = row.because.figures.get("min_items", 0)
+    n_answered = _count_answered(row, n_items)
+    return is_untestable and n_items >= needed and n_answered < max(needed, n_items / 2)
 
 
 def _say_reason(row: AltTestResult, n_items: int) -> Any:
     """Say why there is no evidence."""
     if _left_items_out(row, n_items):
-        return say("reason.answered", n=row.n_items, items=Count(n_items, "items"))
+        n_answered = _count_answered(row, n_items)
+        return say("reason.answered", n=n_answered, items=Count(n_items, "items"))
     reason = _say_coded("reason", row.because)
-    needed = row.because.figures.get("n_needed")
-    return Clauses((reason, say("reason.needed", n=needed))) if is_number(needed) else reason
+    needed, n_items = (row.because.figures.get(name) for name in ("n_needed", "n_items"))
+    if not (is_number(needed) and is_number(n_items) and needed > n_items):
+        return reason
+    return Clauses((reason, say("reason.needed", n=needed)))
 
 
 def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> Said:
@@ -249,15 +264,16 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
         return say(f"todo.{code}" if has_sentence(f"todo.{code}", "examination") else "next.items")
     if _do_failures_decide(row):
         return say("todo.failures")
+    suspicions = [note.code for note in row.cautions if note.code in _SUSPICIONS]
+    if suspicions:
+        return say(f"todo.{suspicions[0]}")
+    if verdict == "passed":
+        return say("next.confirm" if n_judges > 1 else "next.certify")
     if verdict == "worse":
         return say("next.improve")
-    if any(note.code == _CARELESS for note in row.cautions):
-        return say(f"todo.{_CARELESS}")
     if row.crowd is not None:
         return say("next.crowd" if verdict == "passed_as_random_person" else "next.second_labels")
-    if verdict == "not_shown" or _is_close(rows):
-        return say("next.items")
-    return say("next.confirm" if n_judges > 1 else "next.certify")
+    return say("next.items")
 
 
 # Cautions -----------------------------------------------------------------------------------------
