@@ -1,14 +1,14 @@
-"""Tests paired answers, and makes findings with effect sizes."""
+"""Reads answers as numbers and codes, tests paired ones, and makes findings with effect sizes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire.judging.binding import EngineJudge
+from voirdire.records.thresholds import get_thresholds
 from voirdire.stats.agreement import krippendorff_alpha
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
@@ -16,81 +16,167 @@ from voirdire.stats.paired_change import measure_change
 from voirdire.studies.probing.results import ProbeFinding, QuestionFinding, Stability
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire._types import RubricKind
     from voirdire.judging.binding import JudgingPlan
-    from voirdire.stats.paired_change import ChangeResult, PairedChange
-    from voirdire.studies.probing.answers import Answers
+    from voirdire.records import Verdicts
+    from voirdire.rubrics import Question
+    from voirdire.stats.paired_change import ChangeResult
+    from voirdire.studies.probing.asking import Layout, Trial
     from voirdire.studies.probing.settings import ProbeSettings
 
-__all__ = ["Comparison", "advice_on", "find_biases", "measure_stability"]
+__all__ = ["Answers", "Codes", "find_biases", "measure_stability"]
+
+_PAIR_VALUES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
-    """The answers to two versions of items, with the change between them."""
+class Answers:
+    """Answers to questions about items; missing ones are nan and -1.
 
-    probe: str
-    family: str
-    summary: str
-    before: Answers
-    after: Answers
-    questions: tuple[str, ...]
-    kinds: tuple[RubricKind, ...]
-    units: NDArray[np.intp]
-    noise: tuple[Answers, Answers] | None
-    n_unfit: int = 0
-    touches: frozenset[str] = frozenset()
-    aim: bool | None = None
+    Attributes
+    ----------
+    values : ndarray of float, shape (n_items, n_questions)
+        Probabilities; numbers on a scale as shares of its range, where it has ends; 1 for A, 1/2
+        for a tie and 0 for B; nan where answers have no order.
+    labels : ndarray of int, shape (n_items, n_questions)
+        Codes of labels, as in the shared `Codes`.
+    """
 
-    @cached_property
-    def kept(self) -> list[int]:
-        """Places of the questions whose true answers do not change."""
-        return [k for k, name in enumerate(self.questions) if name not in self.touches]
+    values: NDArray[np.float64]
+    labels: NDArray[np.int64]
 
-    def measured(self, settings: ProbeSettings, *, stream: int) -> ChangeResult:
-        """Test the change; each probe draws its own swaps."""
-        return measure_change(
-            self._values(self.before),
-            self._values(self.after),
-            labels=(self.before.labels[:, self.kept], self.after.labels[:, self.kept]),
-            noise=None
-            if self.noise is None
-            else (self.noise[0].labels[:, self.kept], self.noise[1].labels[:, self.kept]),
-            clusters=self.units,
+    def rows(self, places: Sequence[int]) -> Answers:
+        """Return the answers about some of the items."""
+        kept = list(places)
+        return Answers(values=self.values[kept], labels=self.labels[kept])
+
+    def expand_to(self, places: Sequence[int], n_items: int) -> Answers:
+        """Return answers for all items, missing for items without one."""
+        values = np.full((n_items, self.values.shape[1]), np.nan)
+        labels = np.full(values.shape, -1, dtype=np.int64)
+        values[list(places)], labels[list(places)] = self.values, self.labels
+        return Answers(values=values, labels=labels)
+
+
+class Codes:
+    """Codes of labels, shared by all versions of all items."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
+        self._known: dict[str, dict[Any, int]] = {row.id: {} for row in questions}
+
+    def of(self, question: str, label: Any) -> int:
+        """Return the code of a label; -1 for none."""
+        codes = self._known[question]
+        label = (
+            tuple(sorted(label)) if isinstance(label, tuple) else label
+        )  # in any order of labels
+        return -1 if label is None else codes.setdefault(label, len(codes))
+
+    def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:
+        """Return the answers about these items, in their order."""
+        places = [verdicts.places[name] for name in items]
+        columns = [self._encode_answers(row, verdicts, places) for row in self.questions]
+        shape = (len(items), len(columns))
+        return Answers(
+            values=np.array([values for values, _ in columns], dtype=np.float64).T.reshape(shape),
+            labels=np.array([labels for _, labels in columns], dtype=np.int64).T.reshape(shape),
+        )
+
+    def unswap(self, answers: Answers) -> Answers:
+        """Return answers about swapped pairs with A and B swapped back."""
+        sides = [[self.of(row.id, side) for side in ("A", "B")] for row in self.questions]
+        labels = answers.labels.copy()
+        for column, (a, b) in zip(labels.T, sides, strict=True):
+            is_a, is_b = column == a, column == b
+            column[is_a], column[is_b] = b, a
+        return Answers(values=1 - answers.values, labels=labels)
+
+    def _encode_answers(
+        self, question: Question, verdicts: Verdicts, places: list[int]
+    ) -> tuple[list[float], list[int]]:
+        if question.kind == "boolean":
+            probabilities = verdicts.probability(question.id)[places]
+            [threshold] = get_thresholds(verdicts.threshold, [question.id])
+            codes = np.where(np.isnan(probabilities), -1, probabilities >= threshold).astype(
+                np.int64
+            )
+            return probabilities.tolist(), codes.tolist()
+        answers = verdicts.answers(question.id)
+        labels = [answers[place] for place in places]
+        values = [_read_value(question, label) for label in labels]
+        return values, [self.of(question.id, label) for label in labels]
+
+
+def _read_value(question: Question, label: Any) -> float:
+    """Map an answer to [0, 1], where answers have an order."""
+    if label is None:
+        return float("nan")
+    if question.kind == "pairwise":
+        return _PAIR_VALUES[label]
+    if question.kind == "scale":
+        low, high = question.minimum, question.maximum
+        if low is None or high is None:
+            return float(label)
+        return (float(label) - low) / (high - low)
+    return float("nan")
+
+
+# Biases ---------------------------------------------------------------------------------------
+
+
+def find_biases(
+    layout: Layout, verdicts: Mapping[str, Verdicts], codes: Codes, floor: tuple[Answers, Answers]
+) -> tuple[ProbeFinding, ...]:
+    """Test every trial, and control the false discovery rate over probes.
+
+    `floor` has the answers to all items with two different neutral lines.
+    """
+    settings, names = layout.settings, [row.id for row in layout.plan.rubric.questions]
+    trials, results, shifts = [], [], []
+    for stream, trial in enumerate(layout.trials):  # each draws its own swaps
+        before, after = (
+            codes.answers(verdicts[request], ids)
+            for request, ids in zip(trial.requests, trial.ids, strict=True)
+        )
+        before = codes.unswap(before) if trial.is_swapped else before
+        kept = [k for k, name in enumerate(names) if name not in trial.touches]
+        # pairs in one order have no noise floor, since the other answers are over both orders
+        noise = () if trial.family == "position" else [row.rows(trial.places) for row in floor]
+        sides = [before, after, *noise]
+        sign = -1.0 if trial.aim is False else 1.0  # values in the direction of the aim
+        values = [sign * side.values[:, kept] for side in sides]
+        labels = [side.labels[:, kept] for side in sides]
+        result = measure_change(
+            values[0],
+            values[1],
+            labels=(labels[0], labels[1]),
+            noise=(labels[2], labels[3]) if noise else None,
+            clusters=layout.units[list(trial.places)],
             confidence_level=settings.confidence_level,
             n_swaps=settings.n_swaps,
             rng=np.random.default_rng([settings.seed, stream]),
         )
-
-    def _values(self, answers: Answers) -> NDArray[np.float64]:
-        """Return values in the direction of the aim: (n_items, n_kept)."""
-        kept = answers.values[:, self.kept]
-        return -kept if self.aim is False else kept
-
-    def floor_shifts(self) -> list[float]:
-        """Shifts between two versions with different neutral lines."""
-        if self.noise is None:
-            return [0.0] * len(self.kept)
-        shifts = self._values(self.noise[1]) - self._values(self.noise[0])
-        is_known = ~np.isnan(shifts)
-        sums = np.where(is_known, shifts, 0.0).sum(axis=0)
-        return [float(x) for x in np.abs(sums / np.maximum(is_known.sum(axis=0), 1))]
-
-
-def find_biases(
-    comparisons: Sequence[Comparison], settings: ProbeSettings
-) -> tuple[ProbeFinding, ...]:
-    """Test every comparison, and control the false discovery rate over probes."""
-    results = [row.measured(settings, stream=k) for k, row in enumerate(comparisons)]
-    adjusted = adjust_p_values([_combine_p_values(row) for row in results], harmonic=False)
+        trials.append((trial, kept))
+        results.append(result)
+        shifts.append(_measure_shifts(*values[2:]) if noise else [0.0] * len(kept))
+    p_values = [_combine_p_values(result) for result in results]
+    adjusted = adjust_p_values(p_values, harmonic=False).tolist()
     return tuple(
-        _make_finding(row, result, p, settings)
-        for row, result, p in zip(comparisons, results, adjusted.tolist(), strict=True)
+        _make_finding(layout, *trial, result, floors, p)
+        for trial, result, floors, p in zip(trials, results, shifts, adjusted, strict=True)
     )
+
+
+def _measure_shifts(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[float]:
+    """Measure the shift of each question between two versions with different neutral lines."""
+    shifts = after - before
+    is_known = ~np.isnan(shifts)
+    sums = np.where(is_known, shifts, 0.0).sum(axis=0)
+    return [float(x) for x in np.abs(sums / np.maximum(is_known.sum(axis=0), 1))]
 
 
 def _combine_p_values(result: ChangeResult) -> float:
@@ -100,56 +186,59 @@ def _combine_p_values(result: ChangeResult) -> float:
 
 
 def _make_finding(
-    row: Comparison,
+    layout: Layout,
+    trial: Trial,
+    kept: Sequence[int],
     result: ChangeResult,
+    floors: Sequence[float],
     adjusted: float,
-    settings: ProbeSettings,
 ) -> ProbeFinding:
-    rate, floors = settings.false_discovery_rate, row.floor_shifts()
+    settings, asked = layout.settings, layout.plan.rubric.questions
+    rate = settings.false_discovery_rate
     questions = tuple(
-        QuestionFinding(question=row.questions[k], kind=row.kinds[k], change=change)
-        for k, change in zip(row.kept, result.questions, strict=True)
+        QuestionFinding(question=asked[k].id, kind=asked[k].kind, change=change)
+        for k, change in zip(kept, result.questions, strict=True)
     )
-    # one of many shifts is large by chance: only significant ones count as the effect
-    sizes = zip(questions, floors, strict=True)
-    shifts = [(_measure_size(x.change, floor), x) for x, floor in sizes if x.change.p_value <= rate]
-    excesses = [_compute_excess(x.change) for x in questions if x.change.excess_p_value <= rate]
-    n_tests = 2 - bool(np.isnan(result.p_value)) - bool(np.isnan(result.excess_p_value))
-    shown = (
+    # one of many shifts is large by chance: only significant ones count as the effect; one that
+    # another neutral line has too is none
+    shifts = [
+        (size, x)
+        for x, floor in zip(questions, floors, strict=True)
+        if x.change.p_value <= rate and (size := abs(x.change.shift.estimate)) > floor
+    ]
+    excesses = [
+        x.change.flip_rate.estimate - x.change.noise_rate.estimate
+        for x in questions
+        if x.change.excess_p_value <= rate
+    ]
+    effects = (
         (result.p_value, max((size for size, _ in shifts), default=0.0)),
-        (result.excess_p_value, max(excesses, default=0.0)),
+        (result.excess_p_value, float(np.fmax.reduce(excesses, initial=0.0))),
+    )
+    n_tests = sum(not np.isnan(p) for p, _ in effects)
+    is_found = adjusted <= rate and any(
+        n_tests * p <= rate and size >= settings.least_effect for p, size in effects
     )
     valued = [x for x in questions if not np.isnan(x.change.shift.estimate)]
     largest = max(
-        [x for size, x in shifts if size] or valued,
+        [x for _, x in shifts] or valued,
         key=lambda x: abs(x.change.shift.estimate),
         default=None,
     )
     return ProbeFinding(
-        probe=row.probe,
-        family=row.family,
-        summary=row.summary,
+        probe=trial.probe,
+        family=trial.family,
+        summary=trial.summary,
         n_items=result.n_items,
-        n_unfit=row.n_unfit,
+        n_unfit=len(layout.items) - len(trial.places),
         shift=float("nan") if largest is None else largest.change.shift.estimate,
         question=None if largest is None else largest.question,
         p_value=_combine_p_values(result),
         adjusted_p_value=adjusted,
-        is_found=bool(adjusted <= rate)
-        and any(n_tests * p <= rate and size >= settings.least_effect for p, size in shown),
+        is_found=bool(is_found),
+        advice=_advise(trial.family, layout.plan) if is_found else None,
         questions=questions,
     )
-
-
-def _measure_size(change: PairedChange, floor: float) -> float:
-    """Return the size of a shift; 0 where another neutral line has an equal shift."""
-    size = abs(change.shift.estimate)
-    return size if size > floor else 0.0
-
-
-def _compute_excess(change: PairedChange) -> float:
-    excess = change.flip_rate.estimate - change.noise_rate.estimate
-    return 0.0 if np.isnan(excess) else excess
 
 
 # Advice ---------------------------------------------------------------------------------------
@@ -174,14 +263,14 @@ _ADVICE = {
 }
 
 
-def advice_on(finding: ProbeFinding, plan: JudgingPlan) -> str:
-    """Return advice against a bias that was found, without what is done already."""
+def _advise(family: str, plan: JudgingPlan) -> str:
+    """Advise against a bias that was found, without what is done already."""
     if not isinstance(plan.judge, EngineJudge):
         return _IN_PROCESS
-    advice = _ADVICE[finding.family]
+    advice = _ADVICE[family]
     if advice.startswith(_SINGLE) and plan.judge.asked.get("mode") == "single":
         return _ANOTHER
-    if finding.family == "steering" and plan.judged == "final_answer":
+    if family == "steering" and plan.judged == "final_answer":
         return _GUARDED
     return advice
 

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
+from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.estimate import estimate_calls
 from voirdire.judging.outputs import open_replies
-from voirdire.studies.probing.answers import Codes
-from voirdire.studies.probing.asking import Asker, change_plan, lay_out, swap_responses
-from voirdire.studies.probing.findings import (
-    Comparison,
-    advice_on,
-    find_biases,
-    measure_stability,
-)
+from voirdire.studies.probing.asking import change_plan, lay_out, limit_cost
+from voirdire.studies.probing.findings import Codes, find_biases, measure_stability
 from voirdire.studies.probing.results import ProbeReport
 from voirdire.studies.probing.self_preference import find_self_preference, read_annotations
 from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from voirdire.judging import JudgingProgress, RunEstimate
+    from voirdire.judging import CallSummary, JudgingProgress, RunEstimate
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
-    from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.asking import Layout
     from voirdire.studies.study import Labels
 
@@ -105,23 +101,27 @@ def probe_judge(
     settings = change_fields(settings or ProbeSettings(), fields)
     layout = _make_layout(items, judge, rubric, settings)
     annotations = read_annotations(layout, humans)
-    asker = Asker(settings.replies, progress)
-    verdicts = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
+    verdicts: dict[str, Verdicts] = {}
+    calls: list[CallSummary] = []
+    spent: Counter[str] = Counter()  # dollars by judge, for one cost limit over all requests
+    for request in layout.requests:
+        name = request.plan.judge.name
+        judged = judge_by_plan(
+            request.items,
+            limit_cost(request.plan, spent[name]),
+            replies=settings.replies,
+            progress=None if progress is None else partial(progress, request.name),
+        )
+        verdicts[request.name] = judged
+        if judged.calls is not None:
+            calls.append(judged.calls)
+            spent[name] += judged.calls.cost or 0.0  # type: ignore[assignment]
     codes, usual = Codes(layout.plan.rubric.questions), verdicts["items"]
-    runs = [
-        codes.answers(verdicts[name], layout.ids)
-        for name in verdicts
-        if name == "items" or name.startswith("repeat ")
-    ]
-    n_items, pairing = len(layout.items), layout.neutral
-    floor = (
-        codes.answers(usual, pairing.before).expand_to(pairing.places, n_items),
-        codes.answers(usual, pairing.after).expand_to(pairing.places, n_items),
-    )
-    comparisons = tuple(_list_comparisons(layout, verdicts, codes, runs[0], floor))
-    findings = tuple(
-        replace(row, advice=advice_on(row, layout.plan)) if row.is_found else row
-        for row in find_biases(comparisons, settings)
+    names = ["items", *(f"repeat {run}" for run in range(1, settings.n_runs))]
+    runs = [codes.answers(verdicts[name], layout.ids) for name in names]
+    first, second = (
+        codes.answers(usual, ids).expand_to(layout.neutral.places, len(layout.items))
+        for ids in layout.neutral.ids
     )
     return ProbeReport(
         judge=layout.plan.judge.name,
@@ -133,12 +133,12 @@ def probe_judge(
         least_effect=settings.least_effect,
         most_flips=settings.most_flips,
         seed=settings.seed,
-        probes=findings,
+        probes=find_biases(layout, verdicts, codes, (first, second)),
         stability=measure_stability(runs, units=layout.units, settings=settings),
-        neutral=measure_stability(floor, units=layout.units, settings=settings),
+        neutral=measure_stability((first, second), units=layout.units, settings=settings),
         self_preference=find_self_preference(layout, usual, annotations),
-        n_judged=asker.n_judged,
-        calls=tuple(asker.calls),
+        n_judged=sum(len(request.items) for request in layout.requests),
+        calls=tuple(calls),
         dropped=layout.dropped,
         notes=(*layout.plan.notes, *layout.notes),
     )
@@ -193,56 +193,3 @@ def _make_layout(
         return layout
     note = "the judge's calibration is left out: it was fitted for one way of asking"
     return replace(layout, notes=(*layout.notes, note))
-
-
-def _list_comparisons(
-    layout: Layout,
-    verdicts: dict[str, Verdicts],
-    codes: Codes,
-    usual: Answers,
-    floor: tuple[Answers, Answers],
-) -> Iterator[Comparison]:
-    everything = range(len(layout.items))
-
-    def compare(
-        before: Answers, after: Answers, *, places: Sequence[int] = everything, **description: Any
-    ) -> Comparison:
-        # pairs in one order have no noise floor, since the other answers are over both orders
-        is_place = description["family"] == "position"
-        noise = None if is_place else (floor[0].rows(places), floor[1].rows(places))
-        return Comparison(
-            before=before,
-            after=after,
-            questions=layout.questions,
-            kinds=tuple(row.kind for row in layout.plan.rubric.questions),
-            units=layout.units[list(places)],
-            noise=noise,
-            n_unfit=len(everything) - len(places),
-            **description,
-        )
-
-    for probe, pairing in layout.probes:
-        yield compare(
-            codes.answers(verdicts["items"], pairing.before),
-            codes.answers(verdicts["items"], pairing.after),
-            places=pairing.places,
-            probe=probe.id,
-            family=probe.family,
-            summary=probe.summary,
-            touches=probe.touches,
-            aim=probe.aim,
-        )
-    if layout.single_order is not None:
-        swapped = codes.answers(
-            verdicts["position"], [swap_responses(item).id for item in layout.items]
-        )
-        yield compare(
-            codes.unswap(swapped),
-            codes.answers(verdicts["position"], layout.ids),
-            probe="position/first",
-            family="position",
-            summary="a response is shown first instead of second",
-        )
-    for name, summary, _ in layout.prompts:
-        answers, family = codes.answers(verdicts[name], layout.ids), name.partition("/")[0]
-        yield compare(usual, answers, probe=name, family=family, summary=summary)
