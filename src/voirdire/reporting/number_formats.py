@@ -43,7 +43,9 @@ def margin(value: float, *, leading_zero: bool = False) -> str:
 
 
 def p_value(value: float | None, *, digits: int = 3, leading_zero: bool = False) -> str:
-    """Write a p-value; very small ones as a bound."""
+    """Write a p-value; very small ones as a bound, and one near .05 on its side of it."""
+    if value is not None and value > 0.05 and round(value, digits) <= 0.05:
+        return p_value(value, digits=digits + 1, leading_zero=leading_zero)
     least = 10.0**-digits
     if value is not None and value < least:
         return f"< {decimal(least, digits=digits, leading_zero=leading_zero)}"

@@ -31,7 +31,7 @@ from voirdire.stats.comparison import MOST_FLIPPED, flip_signs
 from voirdire.stats.exact_test import SAME, cached_p_value
 from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE
-from voirdire.stats.results import CrowdTest, make_caution
+from voirdire.stats.results import CrowdTest, format_p, make_caution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,7 +186,7 @@ def decide_in_crowd(crowd: Crowd, number: int, *, mode: EpsilonMode) -> tuple[Fi
         "human_advantage": crowd.advantages[2],
     }
     whom = f"a random person of this crowd of {test.n_people}"
-    p_value = _format_p(test.p_value)
+    p_value = format_p(test.p_value)
     sentence = f"Shown within ε = {test.epsilon:g} of {whom} ({p_value})"
     if test.shown:
         figures |= {
@@ -196,7 +196,7 @@ def decide_in_crowd(crowd: Crowd, number: int, *, mode: EpsilonMode) -> tuple[Fi
         }
         compared = (
             f"always {shorten(test.constant)!r} (ρ {crowd.advantages[1]:.2f} against "
-            f"{test.constant_advantage:.2f}, {_format_p(test.constant_p_value)})"
+            f"{test.constant_advantage:.2f}, {format_p(test.constant_p_value)})"
         )
         if 0 < crowd.n_differ <= MOST_FLIPPED:
             figures |= {"n_differ": crowd.n_differ}
@@ -236,10 +236,6 @@ def correct_over_judges(crowds: Sequence[Crowd], rate: float) -> list[Crowd]:
         if crowd.tests else crowd
         for crowd in crowds
     ]  # fmt: skip
-
-
-def _format_p(p_value: float) -> str:
-    return f"p = {p_value:.2g}" if p_value >= 0.001 else "p < 0.001"
 
 
 def explain_untestable(crowd: Crowd, *, min_items: int) -> Caution:

@@ -23,7 +23,7 @@ from voirdire.stats.agreement import measure_alpha
 from voirdire.stats.comparison import MOST_FLIPPED
 from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import Figures, passes
-from voirdire.stats.results import make_caution
+from voirdire.stats.results import format_p, make_caution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,7 +149,7 @@ def _compare_with_constant(
         "p_value": gain.p_value,
     }
     advantage, other = round(gain.advantage, 12), round(gain.other, 12)  # as tables write them
-    p_value = f"p = {gain.p_value:.2g}" if gain.p_value >= 0.001 else "p < 0.001"
+    p_value = format_p(gain.p_value)
     compared = f"always {shorten(yardsticks.constant)!r} (ρ {advantage:.2f} against "
     if 0 < gain.n_differ <= MOST_FLIPPED:
         facts |= {"n_differ": gain.n_differ}

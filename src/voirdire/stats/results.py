@@ -32,6 +32,7 @@ __all__ = [
     "TTest",
     "Uncertainty",
     "WorstCase",
+    "format_p",
     "html_table",
     "summary_rows",
     "text_table",
@@ -219,6 +220,14 @@ class Caution:
     code: str
     sentence: str
     figures: dict[str, Any] = field(default_factory=dict, hash=False)
+
+
+def format_p(p_value: float) -> str:
+    """Write a p-value with two digits, or with those that tell it from .05."""
+    if p_value < 0.001:
+        return "p < 0.001"
+    near = p_value > 0.05 and float(f"{p_value:.2g}") <= 0.05
+    return f"p = {p_value:.4g}" if near else f"p = {p_value:.2g}"
 
 
 def make_caution(code: str, sentence: str, **figures: Any) -> Caution:

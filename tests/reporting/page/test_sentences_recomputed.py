@@ -12,7 +12,7 @@ import pytest
 
 import voirdire
 from alt_test_oracle import benjamini
-from voirdire.reporting.pages.examination import examination_view
+from voirdire.reporting import rows
 from voirdire.stats import exact_p_value
 
 NAMES = ("ann", "bob", "cyd", "dot", "eli")
@@ -289,7 +289,7 @@ STUDIES = {
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_sentence_of_the_first_screen_is_true(say, name):
     report = study(**STUDIES[name], n_resamples=200)
-    view = examination_view(report)
+    view = rows(report)
     facts = Facts(report.results[0])
 
     for sentence in map(say, view.lead):
