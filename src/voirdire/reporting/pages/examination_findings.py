@@ -229,8 +229,8 @@ def _is_close(rows: Sequence[AltTestResult]) -> bool:
 
 
 def _count_answered(row: AltTestResult, n_items: int) -> int:
-    left_out = [note.figures["n_unjudged"] for note in row.cautions if note.code == "not_judged"]
-    return n_items - sum(left_out) - row.worst_case.n_failures
+    left_out = sum(x.figures["n_unjudged"] for x in row.cautions if x.code == "not_judged")
+    return n_items - int(left_out) - row.worst_case.n_failures
 
 
 def _left_items_out(row: AltTestResult, n_items: int) -> bool:
@@ -247,8 +247,8 @@ def _say_reason(row: AltTestResult, n_items: int) -> Any:
         n_answered = _count_answered(row, n_items)
         return say("reason.answered", n=n_answered, items=Count(n_items, "items"))
     reason = _say_coded("reason", row.because)
-    needed, n_items = (row.because.figures.get(name) for name in ("n_needed", "n_items"))
-    if not (is_number(needed) and is_number(n_items) and needed > n_items):
+    needed, there = (row.because.figures.get(name) for name in ("n_needed", "n_items"))
+    if not (is_number(needed) and is_number(there) and needed > there):
         return reason
     return Clauses((reason, say("reason.needed", n=needed)))
 
