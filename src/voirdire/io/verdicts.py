@@ -22,7 +22,12 @@ from voirdire.io.rows import open_frame, open_table
 from voirdire.io.values import numbers, refuse_column, sorts_in, texts
 from voirdire.io.verdict_files import VerdictFormat, columns_of_file, read_parts
 from voirdire.records import Failure, Verdicts
-from voirdire.records.thresholds import USUAL_THRESHOLD, select_threshold, threshold_from_cell
+from voirdire.records.thresholds import (
+    USUAL_THRESHOLD,
+    get_thresholds,
+    select_threshold,
+    threshold_from_cell,
+)
 from voirdire.records.verdicts import NO_VERDICT, is_verdict_table
 
 if TYPE_CHECKING:
@@ -32,7 +37,14 @@ if TYPE_CHECKING:
     from voirdire.io.rows import Column, Table
     from voirdire.rubrics import Question, Rubric
 
-__all__ = ["add_numbers", "find_columns", "read_verdict_frame", "read_verdicts"]
+__all__ = [
+    "CLASS_SOURCE",
+    "SAID_COLUMNS",
+    "TEXT_COLUMNS",
+    "add_numbers",
+    "read_answers",
+    "read_verdicts",
+]
 
 MEMORY = "verdicts"
 NO_PROBABILITY = "a label without a probability"
@@ -56,7 +68,17 @@ _SAMPLE = 50
 # Any table to one frame --------------------------------------------------------------------------
 
 
-def find_columns(
+SAID_COLUMNS = (
+    *("item", "judge", "question", "label", "probability", "failure", "behavior", "source"),
+    "reason",
+)
+TEXT_COLUMNS = ("prompt", "response")
+_NOT_ASKED = ("fingerprint", "threshold", "answered_by", "group", "cluster", "index", "")
+CLASS_SOURCE = "derived"
+"""The source of a completion class: it follows from answers, and nobody was asked for it."""
+
+
+def _find_columns(
     table: Table, wanted: Sequence[str] = _ANSWERS, renamed: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Find the columns of verdicts in a table: by our name for each what the table calls it.
@@ -75,7 +97,7 @@ def find_columns(
     return names
 
 
-def read_verdict_frame(
+def _read_verdict_frame(
     table: Table,
     names: Mapping[str, str],
     *,
@@ -270,6 +292,62 @@ def read_verdicts(
     return whole.on([name for name in (*rubric.propositions, *names) if name in whole.questions])
 
 
+def read_answers(file: DataFile, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Read a table of verdicts of any rubric, long or wide, with a row per item and question.
+
+    The frame has the columns of `SAID_COLUMNS` and those of `TEXT_COLUMNS` that the table has:
+    text, but for `probability`, which is a number in [0, 1]. `columns` gives other names of some.
+    """
+    table = open_table(file)
+    names = _find_columns(table, (*SAID_COLUMNS, *TEXT_COLUMNS), columns)
+    answers = {"question", "label", "probability"} & names.keys()
+    is_wide = is_verdict_table(table.columns) == "wide" or not answers
+    is_marked = "judge" in names or "fingerprint" in table.columns
+    is_by_people = "annotator" in table.columns and "judge" not in names
+    is_ours = is_marked if is_wide else answers != {"question"}
+    if "item" not in names or is_by_people or not is_ours:
+        shown = list_names([repr(shorten(name)) for name in table.columns], most=8)
+        msg = (
+            f"{table.source}: must be a result of voirdire, or verdicts with columns `item`, "
+            f"`question`, and `label` or `probability`, got columns {shown}. Name a file that "
+            "`voirdire judge` wrote."
+        )
+        raise InputError(msg)
+    taken = {*names.values(), *_NOT_ASKED}
+    asked = [name for name in table.columns if is_wide and name not in taken]
+    if asked and "threshold" in table.columns:
+        names["threshold"] = "threshold"
+    rows = _read_verdict_frame(table, names, stem=file.stem, asked=asked)
+    absent: dict[str, str | None] = {
+        name: None for name in SAID_COLUMNS if name not in rows.columns
+    }
+    if "question" in absent and not is_wide:
+        absent |= {"question": "label"}
+    rows = rows.with_columns(
+        pl.lit(value, dtype=pl.String).alias(name) for name, value in absent.items()
+    ).with_columns(pl.col("item", "question").cast(pl.String))
+    if asked:
+        threshold: Threshold = USUAL_THRESHOLD
+        with suppress(ValueError):
+            threshold = threshold_from_cell(rows["threshold"][0] if "threshold" in names else None)
+        cuts = dict(zip(asked, get_thresholds(threshold, asked).tolist(), strict=True))
+        number = pl.col("probability")
+        truth = pl.when(number.is_finite()).then(number >= pl.col("question").replace_strict(cuts))
+        is_class = pl.col("question").str.contains(".", literal=True)
+        rows = rows.with_columns(
+            label=pl.col("label").fill_null(truth.cast(pl.String)),
+            source=pl.when(is_class).then(pl.lit(CLASS_SOURCE)),
+        )
+        # a class of another behavior does not concern the item
+        rows = rows.filter(~is_class | pl.col("label").is_not_null()).sort(
+            "row", maintain_order=True
+        )
+    number = pl.col("probability").cast(pl.Float64)
+    number = pl.when(number.is_between(0, 1)).then(number)
+    named = pl.col("item").is_not_null() & pl.col("question").is_not_null()
+    return rows.filter(named).with_columns(number.alias("probability"))
+
+
 def add_numbers(given: Verdicts, rubric: Rubric, questions: Collection[str]) -> Verdicts:
     """Add answers to scale and choice questions to the probabilities, where there are any.
 
@@ -350,7 +428,7 @@ class _TableReader:
     def __init__(
         self, table: Table, *, stem: str, rubric: Rubric, answered: Sequence[Question]
     ) -> None:
-        self._table, self._columns, self._stem = table, find_columns(table), stem
+        self._table, self._columns, self._stem = table, _find_columns(table), stem
         self._rubric, self._answered = rubric, answered
         ids = [question.id for question in answered]
         numbered = (name for question in answered for name in question.number_names)
@@ -369,7 +447,9 @@ class _TableReader:
                 refuse_column(table, column, way_out=way_out)
         for column in ("label", "probability", "failure", "negated") if self._is_wide else ():
             self._columns.pop(column, None)
-        self._frame = read_verdict_frame(table, self._columns, stem=stem, asked=asked, labelled=ids)
+        self._frame = _read_verdict_frame(
+            table, self._columns, stem=stem, asked=asked, labelled=ids
+        )
 
     def read(self, judge: str | None) -> tuple[Verdicts | None, Sequence[str]]:
         """Return the verdicts of the judge, or of the only one, and the names of all judges."""

@@ -198,7 +198,8 @@ def _lay_out_result(data: bytes, document: dict[str, Any], asked: PageRequest) -
 
 def _lay_out_verdicts(data: bytes, document: Any, asked: PageRequest) -> View:
     from voirdire.io.files import DataFile
-    from voirdire.reporting.pages.verdicts import read_answers, verdicts_view
+    from voirdire.io.verdicts import read_answers
+    from voirdire.reporting.pages.verdicts import verdicts_view
 
     stream = io.BytesIO(data)
     stream.name = asked.source  # for errors

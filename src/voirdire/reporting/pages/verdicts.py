@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -12,17 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from voirdire._messages import list_names, shorten
-from voirdire.errors import InputError
-from voirdire.io.rows import open_table
-from voirdire.io.verdicts import find_columns, read_verdict_frame
-from voirdire.records.thresholds import (
-    USUAL_THRESHOLD,
-    format_threshold,
-    get_thresholds,
-    threshold_from_cell,
-)
-from voirdire.records.verdicts import is_verdict_table
+from voirdire._messages import shorten
+from voirdire.io.verdicts import CLASS_SOURCE, SAID_COLUMNS, TEXT_COLUMNS
+from voirdire.records.thresholds import format_threshold
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.items import (
     ItemCard,
@@ -52,8 +43,6 @@ from voirdire.reporting.progress_text import failure_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from voirdire._types import Threshold
-    from voirdire.io.files import DataFile
     from voirdire.judging import (
         CallSummary,
         JudgingSummary,
@@ -69,7 +58,6 @@ __all__ = [
     "estimates_view",
     "judging_view",
     "list_missing",
-    "read_answers",
     "replies_view",
     "rubrics_view",
     "say_calls",
@@ -78,77 +66,12 @@ __all__ = [
     "verdicts_view",
 ]
 
-SAID_COLUMNS = (
-    *("item", "judge", "question", "label", "probability", "failure", "behavior", "source"),
-    "reason",
-)
-TEXT_COLUMNS = ("prompt", "response")
-_NOT_ASKED = ("fingerprint", "threshold", "answered_by", "group", "cluster", "index", "")
-
 _columns = partial(columns_of, "calls.column")
 _MOST_ITEMS = 1_000
 _MOST_QUESTIONS = 500
 _MOST_OF_AN_ITEM = 100
 _MOST_LABELS = 4
 _MOST_FAILURES = 20
-_CLASS = "derived"
-"""The source of a completion class: it follows from answers, and nobody was asked for it."""
-
-
-def read_answers(file: DataFile, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """Read a table of verdicts of any rubric, long or wide, with a row per item and question.
-
-    The frame has the columns of `SAID_COLUMNS` and those of `TEXT_COLUMNS` that the table has:
-    text, but for `probability`, which is a number in [0, 1]. `columns` gives other names of some.
-    """
-    table = open_table(file)
-    names = find_columns(table, (*SAID_COLUMNS, *TEXT_COLUMNS), columns)
-    answers = {"question", "label", "probability"} & names.keys()
-    is_wide = is_verdict_table(table.columns) == "wide" or not answers
-    is_marked = "judge" in names or "fingerprint" in table.columns
-    is_by_people = "annotator" in table.columns and "judge" not in names
-    is_ours = is_marked if is_wide else answers != {"question"}
-    if "item" not in names or is_by_people or not is_ours:
-        shown = list_names([repr(shorten(name)) for name in table.columns], most=8)
-        msg = (
-            f"{table.source}: must be a result of voirdire, or verdicts with columns `item`, "
-            f"`question`, and `label` or `probability`, got columns {shown}. Name a file that "
-            "`voirdire judge` wrote."
-        )
-        raise InputError(msg)
-    taken = {*names.values(), *_NOT_ASKED}
-    asked = [name for name in table.columns if is_wide and name not in taken]
-    if asked and "threshold" in table.columns:
-        names["threshold"] = "threshold"
-    rows = read_verdict_frame(table, names, stem=file.stem, asked=asked)
-    absent: dict[str, str | None] = {
-        name: None for name in SAID_COLUMNS if name not in rows.columns
-    }
-    if "question" in absent and not is_wide:
-        absent |= {"question": "label"}
-    rows = rows.with_columns(
-        pl.lit(value, dtype=pl.String).alias(name) for name, value in absent.items()
-    ).with_columns(pl.col("item", "question").cast(pl.String))
-    if asked:
-        threshold: Threshold = USUAL_THRESHOLD
-        with suppress(ValueError):
-            threshold = threshold_from_cell(rows["threshold"][0] if "threshold" in names else None)
-        cuts = dict(zip(asked, get_thresholds(threshold, asked).tolist(), strict=True))
-        number = pl.col("probability")
-        truth = pl.when(number.is_finite()).then(number >= pl.col("question").replace_strict(cuts))
-        is_class = pl.col("question").str.contains(".", literal=True)
-        rows = rows.with_columns(
-            label=pl.col("label").fill_null(truth.cast(pl.String)),
-            source=pl.when(is_class).then(pl.lit(_CLASS)),
-        )
-        # a class of another behavior does not concern the item
-        rows = rows.filter(~is_class | pl.col("label").is_not_null()).sort(
-            "row", maintain_order=True
-        )
-    number = pl.col("probability").cast(pl.Float64)
-    number = pl.when(number.is_between(0, 1)).then(number)
-    named = pl.col("item").is_not_null() & pl.col("question").is_not_null()
-    return rows.filter(named).with_columns(number.alias("probability"))
 
 
 def verdicts_view(rows: pl.DataFrame, *, name: str, metadata: pl.DataFrame | None = None) -> View:
@@ -238,7 +161,7 @@ def _compute_rates(rows: pl.DataFrame) -> list[dict[str, Any]]:
     label, labels = pl.col("label"), pl.col("label").drop_nulls()
     truth = labels.str.to_lowercase()
     counted = rows.group_by("judge", "question", maintain_order=True).agg(
-        is_class=(pl.col("source") == _CLASS).any().fill_null(value=False),
+        is_class=(pl.col("source") == CLASS_SOURCE).any().fill_null(value=False),
         n_answers=labels.len(),
         n_failures=(label.is_null() & pl.col("failure").is_not_null()).sum(),
         share_true=pl.when(truth.is_in(["true", "false"]).all()).then((truth == "true").mean()),
@@ -290,7 +213,7 @@ def _make_card(
     columns: Sequence[str],
     several: bool,  # noqa: FBT001  # judges
 ) -> ItemCard:
-    asked = [row for row in rows if row["source"] != _CLASS]
+    asked = [row for row in rows if row["source"] != CLASS_SOURCE]
     tags: dict[str, str | list[str]] = {
         "verdicts.question": [shorten(row["question"], width=200) for row in asked],
         "items.answer": [_answer(row) for row in asked],
@@ -299,7 +222,7 @@ def _make_card(
         tags["items.judge"] = [shorten(row["judge"], width=200) for row in asked]
     behavior = next((row["behavior"] for row in rows if row["behavior"]), None)
     classes = [
-        row["question"] for row in rows if row["source"] == _CLASS and row["label"] == "true"
+        row["question"] for row in rows if row["source"] == CLASS_SOURCE and row["label"] == "true"
     ]
     failure = next((row["failure"] for row in asked if row["failure"]), None)
     one_each = {
