@@ -7,6 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 __all__ = [
     "CANNOT_TELL",
     "FALSE_WORDS",
+    "NO_ANSWERS",
+    "NO_TEXTS",
     "TRUE_WORDS",
     "AlignmentName",
     "Api",
@@ -68,6 +70,12 @@ FALSE_WORDS = ("false", "no", "0", "否", "n", "f")
 
 CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
 """Answers that mean "no answer", in any case, unless they are declared as labels."""
+
+NO_ANSWERS = ("NA", "<NA>", "#N/A", "NaN", "nan", "NAN", "null", "NULL")
+"""What programs write where there is no label; no label, unless it is a declared one."""
+
+NO_TEXTS = (*NO_ANSWERS, "N/A", "n/a")
+"""What stands where there is no prompt or response."""
 
 RateMethod: TypeAlias = Literal["auto", "human", "efficient", "ppi", "rogan_gladen"]
 """How a rate is estimated."""

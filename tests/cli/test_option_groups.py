@@ -13,10 +13,10 @@ from voirdire.studies import ProbeSettings, RewardExaminationSettings
 from voirdire.studies import TestPlan as Plan
 from voirdire.web import ServerSettings
 
-OF_OTHER_FILES = ("delimiter", "encoding", "make_item", "sheet")
+OF_OTHER_FILES = ("delimiter", "make_item", "sheet")
 RECORDS = {
     "distill": {DistillSettings: ("behavior", *OF_OTHER_FILES)},
-    "examine-reward": {RewardExaminationSettings: ("make_item",)},
+    "examine-reward": {RewardExaminationSettings: OF_OTHER_FILES},
     "probe": {ProbeSettings: OF_OTHER_FILES},
     "score": {ScoringSettings: OF_OTHER_FILES},
     "synthesize": {SynthesisSettings: OF_OTHER_FILES},

@@ -175,7 +175,7 @@ def group_of(
         kinds = _OF_RUN if is_run else {}
         hidden = {*without, "make_item", "similarity"}
         if issubclass(record, ItemLayout):
-            hidden |= {"delimiter", "encoding", "sheet", "workers"}
+            hidden |= {"delimiter", "sheet", "workers"}
         group = Group(title, sort_key=place) if place else OPTIONS
         for name, hint in hints.items():
             kind = kinds.get(name, hint)

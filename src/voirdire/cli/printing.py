@@ -191,7 +191,7 @@ def say_drops(dropped: Sequence[Dropped], **about: Any) -> None:
     from voirdire.reporting.progress_text import drop_lines
 
     for line in drop_lines(dropped, **about):
-        say(line)
+        say(rewrite_as_options(line))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from voirdire._messages import shorten
-from voirdire._types import CANNOT_TELL, FALSE_WORDS, TRUE_WORDS, QuestionKind
+from voirdire._types import CANNOT_TELL, FALSE_WORDS, NO_ANSWERS, TRUE_WORDS, QuestionKind
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
 from voirdire.io.pairs import side_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "NO_ANSWERS",
     "CellReader",
     "Unreadable",
     "check_sorts",
@@ -188,9 +187,6 @@ def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
 
 
 # Words and codes for no answer -------------------------------------------------------------------
-
-NO_ANSWERS = ("NA", "<NA>", "#N/A", "NaN", "nan", "NAN", "null", "NULL")
-"""What programs write where there is no label; no label, unless it is a declared one."""
 
 _DOUBTFUL = re.compile(
     r"none|n/?[av]|n\.[av]\.?|nil|[-–—]+|\?+|\.+|\*+|#(?:value|ref|name|num|null|div/0)[!?]"

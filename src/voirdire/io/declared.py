@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from voirdire._messages import shorten
-from voirdire._types import Judged, QuestionKind
+from voirdire._types import NO_TEXTS, Judged, QuestionKind
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
@@ -336,6 +336,9 @@ class ItemLayout:
         How text is encoded, such as cp1252; by default UTF-8, or UTF-16 by its byte order mark.
     sheet : str or None
         Which sheet of a workbook; by default the first.
+    missing : sequence of str
+        A word that stands where there is no response or prompt, matched exactly; repeatable. By
+        default NA, N/A, NaN, null and their like.
 
     Raises
     ------
@@ -350,15 +353,19 @@ class ItemLayout:
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    missing: Sequence[str] = NO_TEXTS
+
+    known_columns: ClassVar[tuple[str, ...]] = get_args(ItemColumn)
 
     def reading(self, **of_items: Any) -> ItemReading:
-        """Make an `ItemReading` of this layout with further fields."""
+        """Make an `ItemReading` of this layout; `of_items` are further fields, or other values."""
         laid_out = {row.name: getattr(self, row.name) for row in fields(ItemLayout)}
         return ItemReading(**laid_out | of_items)
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""
-        _check_item_columns(self.columns)
+        _check_item_columns(self.columns, self.known_columns)
+        _check_words("missing", self.missing)
         name: object = self.behavior
         if name is not None and not (isinstance(name, str) and name.strip()):
             message = (
@@ -398,10 +405,9 @@ class ItemReading(ItemLayout):
         super().__post_init__()
 
 
-def _check_item_columns(columns: Any) -> None:
+def _check_item_columns(columns: Any, known: Sequence[str]) -> None:
     if columns is None:
         return
-    known = get_args(ItemColumn)
     wrong = columns
     if isinstance(columns, Mapping):
         wrong = {

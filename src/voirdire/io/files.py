@@ -271,6 +271,8 @@ class DataFile:
                 shown, at = held[start : start + 1].hex(), n_bytes - len(pending) + start
                 rule = f"text must be {name.upper()}, got byte 0x{shown} at offset {at}. "
                 way_out = "Save it as UTF-8, or declare its `encoding`."
+                if name == "utf-8" and (letter := decode_windows_1252(held[start : start + 1])):
+                    way_out = f"Save it as UTF-8, or declare encoding='cp1252' for {letter!r}."
                 line = n_lines + held.count(b"\n", 0, start) + 1
                 raise self.fault(rule + way_out, line=line) from error
             n_bytes += len(block)

@@ -137,6 +137,8 @@ def stream_items(
           comma, semicolon or tab, or the vertical bar where it has none of them.
         - `encoding`: of text; by default UTF-8, or UTF-16 where its byte order mark says so.
         - `sheet`: of a workbook; by default the first.
+        - `missing`: the words that stand where there is no response or prompt; by default ``NA``,
+          ``N/A``, ``NaN``, ``null`` and their like.
 
     Yields
     ------
@@ -165,8 +167,9 @@ def stream_items(
     Parquet that is not a file on disk, are held whole. Ids are compared by 64-bit hashes: a hundred
     million different ids are refused by mistake with a chance below .0003.
 
-    *Nothing there.* Null is nothing; an empty text, such as an empty cell of CSV, is a response,
-    but no prompt and no id. Nulls are left out of the metadata.
+    *Nothing there.* Null is nothing, and so is a word of `missing`: a row with such a response is
+    set aside, and such a prompt is none. An empty text, such as an empty cell of CSV, is a
+    response, but no prompt and no id. Nulls are left out of the metadata.
 
     *Reasoning.* Thoughts in any spelling, such as ``<think>`` or harmony channels, are left out of
     a final answer. A response that ends inside its thoughts has none: its row is set aside, as is
@@ -539,11 +542,12 @@ class ItemReader:
                 if isinstance(row.get(column), str) and not row[column].strip():
                     row[column] = None
             shape = self.finder.shape(_keys(row))
+            before = (shape.prompt, shape.prompt_rest, shape.system, shape.context)
+            if nothing := [key for key in before if key and self._is_missing(row[key])]:
+                row = row | dict.fromkeys(nothing)
+                shape = self.finder.shape(_keys(row))
             name = _name_at(row, shape.id) or f"{self.stem}:{line}"
-            drafts = drafts_of(row, shape)
-            for draft in drafts:
-                if not isinstance(draft, RowError):
-                    check_images(draft.prompt, are_seen=self.reading.images)
+            drafts = [self._check_draft(draft) for draft in drafts_of(row, shape)]
             self._finish(row, shape, name=name, group=group, drafts=drafts, items=items)
         except RowError as error:
             return [error.dropped(source=self.source, line=line, item=name)]
@@ -552,6 +556,23 @@ class ItemReader:
             for draft in drafts
             if isinstance(draft, RowError)
         ]
+
+    def _is_missing(self, text: Any) -> bool:
+        """Return whether a text is a word for nothing."""
+        return isinstance(text, str) and text.strip() in self.reading.missing
+
+    def _check_draft(self, draft: Draft | RowError) -> Draft | RowError:
+        """Refuse images that no judge sees; return why a draft is no item where it is none."""
+        if isinstance(draft, RowError):
+            return draft
+        check_images(draft.prompt, are_seen=self.reading.images)
+        for text in (draft.response, draft.other):
+            if self._is_missing(text):
+                return RowError(
+                    f"no response: {text!r} stands for none; "
+                    "declare missing=['<NA>'] if it is a response"
+                )
+        return draft
 
     def _finish(
         self,

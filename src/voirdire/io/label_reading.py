@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from voirdire._messages import shorten
+from voirdire._types import NO_ANSWERS
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import (
-    NO_ANSWERS,
     CellReader,
     Unreadable,
     check_sorts,

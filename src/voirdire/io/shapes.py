@@ -43,6 +43,7 @@ from voirdire.io.messages import (
     split_turn,
     turn_start,
 )
+from voirdire.io.pairs import side_of
 from voirdire.records import Message
 
 if TYPE_CHECKING:
@@ -237,6 +238,9 @@ class ShapeFinder:
                 name = "public"
             elif "transcript" in keys:
                 name, body = "chat", "transcript"
+        order = self.columns.get("preferred")
+        if name == "pair" and {body, second, order} <= {*keys} and not self.reading.pairs:
+            name, layout = "public", (prompt or "", body, second, order, ("A", "B"))
         rest = None
         if name not in ("response", "pair", *_PREFERENCES):
             prompt = None
@@ -277,7 +281,7 @@ class ShapeFinder:
         response = self._key(keys, *_RESPONSES)
         is_free = response is None and "response" not in given
         output = self._key(keys, "", "output", "answer") if is_free else None
-        if "other" in given:
+        if "other" in given and not ("preferred" in given and given["other"] not in keys):
             first = self._key(keys, "", "response_a") or output or chat if is_free else response
             if first is not None:
                 return "pair", first, given["other"]
@@ -365,10 +369,9 @@ def read_completions(
             levels, entries = _read_list(row[first], shape.layout, response=response)
         else:
             entries = [{response: row[first]}, {response: row[second]}]
-            if columns.get("preferred", order) != order:  # which says it by the keys, or their ends
-                order = columns["preferred"]
-                by = tuple(f"{key} {key[-1]}" for key in (first, second))
-            levels = _levels_of_two(row, order, by)
+            if columns.get("preferred", order) != order:
+                order, by = columns["preferred"], ("A", "B")
+            levels = _levels_of_two(row, order, by, keys=(first, second))
             if pairs:
                 entries, levels = [{response: row[first], other: row[second]}], [0]
     else:
@@ -427,10 +430,18 @@ def _read_list(
     return levels, [own | {response: entry[text]} for own, entry in zip(rest, found, strict=True)]
 
 
-def _levels_of_two(row: Mapping[str, Any], column: str, words: tuple[str, str]) -> list[float]:
-    """Return 0 for the better of two responses and 1 for the other; 1 for both in a tie."""
+def _levels_of_two(
+    row: Mapping[str, Any], column: str, words: tuple[str, str], *, keys: tuple[str, str]
+) -> list[float]:
+    """Return 0 for the better of two responses and 1 for the other; 1 for both in a tie.
+
+    The words A and B are also what votes say, the keys of the responses, or their last letters.
+    """
     value = row.get(column)
     word = f"{value:g}" if isinstance(value, float) else f"{value}".strip()
+    if words == ("A", "B"):
+        ends = [key for key in keys if word in (key, key[-1])]
+        word = words[keys.index(ends[0])] if ends else side_of(word) or word
     better = [word in known.split() for known in words]
     if not any(better) and value is not None and not (word in ("", "0") or word[:3] == "tie"):
         reason = f"must be one of {', '.join(' '.join(words).split())} or a tie, got {got(value)}"

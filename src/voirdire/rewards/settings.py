@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping  # noqa: TC003  # the command line reads the types
+from collections.abc import Mapping  # noqa: TC003  # the command line reads the types
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from voirdire._types import Judged, Language, Threshold
 from voirdire._validation import check_choice, check_count
-from voirdire.io.declared import (
-    ItemFormat,  # the command line reads the types
-    ItemLayout,
-)
+from voirdire.io.declared import ItemColumn, ItemLayout
 from voirdire.judging.settings import ReplySettings, RunSettings
 
 __all__ = [
+    "ComparisonColumn",
     "ComparisonLayout",
     "ComparisonSettings",
     "ReplaySettings",
@@ -23,8 +21,19 @@ __all__ = [
 ]
 
 
+ComparisonColumn: TypeAlias = Literal[
+    "label",
+    "base_reward",
+    "split",
+    "margin",
+    "chosen_base_reward",
+    "rejected_base_reward",
+]
+"""Our names for the columns of comparisons that items do not have."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class ComparisonLayout:
+class ComparisonLayout(ItemLayout):
     """How comparisons are read, where the file does not show it.
 
     Attributes
@@ -33,27 +42,26 @@ class ComparisonLayout:
         Your name for a column, as OURS=YOURS (id, prompt, response, messages, system, context,
         label, chosen, rejected, preferred, chosen_base_reward, rejected_base_reward, margin,
         ranked, behavior, group, split); repeatable.
-    format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"} or None
-        Instead of the file's ending: jsonl, csv, tsv, json, parquet.
-    behavior : str or None
-        The behavior of items that have none.
     base : str or None
         Column of the base reward. Default: base_reward, where there is one.
     contradictions : {"keep", "drop"}
         Whether a comparison counts where another one says the opposite, as in a crowd.
-    make_item : callable or None
-        Rows of any other form, in Python: it takes a row and returns one that is read, or several.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule, or one of `voirdire.io.ItemLayout`.
     """
 
     columns: Mapping[str, str] | None = None
-    format: ItemFormat | None = None
-    behavior: str | None = None
     base: str | None = None
     contradictions: Literal["keep", "drop"] = "keep"
-    make_item: Callable[[dict[str, Any]], Any] | None = None
+
+    known_columns: ClassVar[tuple[str, ...]] = (*get_args(ItemColumn), *get_args(ComparisonColumn))
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""
+        super().__post_init__()
         check_choice("contradictions", self.contradictions, Literal["keep", "drop"])
 
 

@@ -100,7 +100,7 @@ FRAMES = [
 def test_a_file_gives_back_its_items(written_as, found):
     data = WRITERS[written_as](rows_of(found))
 
-    table = read_items(io.BytesIO(data), format=written_as, judged="whole_turn")
+    table = read_items(io.BytesIO(data), format=written_as, judged="whole_turn", missing=())
 
     assert list(table.items) == found
     assert table.dropped == ()
@@ -112,7 +112,7 @@ def test_json_by_id_gives_back_its_items(found):
     assume(not ROW_KEYS & set(document))  # then the whole document is one row
     data = json.dumps(document).encode()
 
-    table = read_items(io.BytesIO(data), format="json", judged="whole_turn")
+    table = read_items(io.BytesIO(data), format="json", judged="whole_turn", missing=())
 
     assert [item.id for item in table.items] == [item.id for item in found]
 
@@ -128,9 +128,10 @@ def test_a_frame_gives_back_its_items(make, found):
 
 @given(items())
 def test_csv_by_polars_gives_back_its_items(found):
+    assume(not any(item.id.startswith("#") for item in found))  # a comment where nothing follows
     data = as_polars_csv(rows_of(found))
 
-    table = read_items(io.BytesIO(data), format="csv", judged="whole_turn")
+    table = read_items(io.BytesIO(data), format="csv", judged="whole_turn", missing=())
 
     assert list(table.items) == found
 
@@ -140,7 +141,8 @@ def test_items_can_be_hashed_whatever_stands_in_them(found):
     data = WRITERS["jsonl"](rows_of(found))
 
     hashes = [
-        item.content_hash() for item in read_items(io.BytesIO(data), judged="whole_turn").items
+        item.content_hash()
+        for item in read_items(io.BytesIO(data), judged="whole_turn", missing=()).items
     ]
 
     assert hashes == [item.content_hash() for item in found]

@@ -377,3 +377,44 @@ def test_rows_that_all_differ_in_their_keys_are_read_all_the_same(read_rows):
     table = read_rows(*rows)
 
     assert [found.metadata for found in table.items] == [{f"key{n}": n} for n in range(2_500)]
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", " NA "])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        lambda word: {"prompt": "Hi", "response": word},
+        lambda word: {"messages": [USER, ANSWER | {"content": word}]},
+        lambda word: {"prompt": "Hi", "response": "Hello.", "other": word},
+    ],
+    ids=["text", "messages", "pair"],
+)
+def test_a_word_for_nothing_is_no_response_unless_other_words_are_declared(read_rows, word, rest):
+    row = {"id": "a"} | rest(word)
+
+    table = read_rows({"response": "Hello."}, row)
+    kept = read_rows(row, missing=["<NA>"])
+
+    assert [found.response for found in table.items] == ["Hello."]
+    assert table.dropped[0].item == "a"
+    assert "no response" in table.dropped[0].reason
+    assert "missing=['<NA>']" in table.dropped[0].reason
+    assert word in (kept.items[0].response, kept.items[0].other)
+    assert kept.dropped == ()
+
+
+def test_a_word_for_nothing_is_no_prompt_and_no_system_message(read_rows):
+    table = read_rows(
+        {"system": "NaN", "prompt": "Hi", "response": "Hello."},
+        {"instruction": "Hi", "input": "null", "response": "Hello."},
+        {"prompt": "NA", "response": "Hello."},
+    )
+
+    said = [[one.content for one in found.prompt] for found in table.items]
+    assert said == [["Hi"], ["Hi"], []]
+
+
+def test_an_empty_response_is_none_where_that_is_declared(read_rows):
+    table = read_rows({"response": ""}, {"response": "Hello."}, missing=[""])
+
+    assert [found.response for found in table.items] == ["Hello."]

@@ -286,7 +286,7 @@ def test_lines_of_utf_16_are_objects():
             None,
             r":2: text must be UTF-8, got byte 0xe9 at offset 12\. Save",
         ),
-        (b"response\ncaf\xe9\n", None, r"Save it as UTF-8, or declare its `encoding`"),
+        (b"response\ncaf\xe9\n", None, r"Save it as UTF-8, or declare encoding='cp1252' for 'é'"),
         (b"response\n\xff\xff", "gb18030", r":2: text must be GB18030, got byte 0xff at offset 9"),
         ("response\nr".encode("utf-16-le"), "utf-16", r":1: text must be UTF-16, got byte 0x72"),
         (b"response\nr", "utf-9", r"`encoding` must be one that Python knows, got 'utf-9'"),

@@ -77,8 +77,8 @@ def test_columns_may_have_names_of_their_own():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"labell": "x"}, "`columns` must map our names to the file's, got 'labell'"),
-        ({"label": 3}, "`columns` must map our names to the file's, got 'label'"),
+        ({"labell": "x"}, "`columns` must map our names to the file's, got {'labell': 'x'}"),
+        ({"label": 3}, "`columns` must map our names to the file's, got {'label': 3}"),
         ({"label": "grade"}, "column `grade` must exist, got columns 'id', 'prompt'"),
         ({"response": "reply"}, "column `reply` must exist"),
         ([], "`columns` must map our names"),
@@ -518,3 +518,64 @@ def test_long_texts_do_not_stay_in_memory():
     assert [data.items[k].response == text for k, text in enumerate(texts)] == [True] * 800
     assert data.items[7].prompt[0].content == "p3"
     assert data.items[-1].id == "799"
+
+
+@pytest.mark.parametrize(
+    ("votes", "better"),
+    [
+        (["A", "B", "tie"], ["x", "w"]),
+        (["response_a", "response_b", "both"], ["x", "w"]),
+        (["a", "b", ""], ["x", "w"]),
+        (["left", "right", None], ["x", "w"]),
+    ],
+)
+def test_a_column_says_which_of_two_responses_is_better(votes, better):
+    pairs = [("x", "y"), ("z", "w"), ("u", "v")]
+    rows = [
+        {"prompt": str(n), "response_a": a, "response_b": b, "winner": vote}
+        for n, ((a, b), vote) in enumerate(zip(pairs, votes, strict=True))
+    ]
+
+    data = read(*rows, columns={"preferred": "winner"})
+
+    assert [data.items[place].response for place in data.better] == better
+
+
+def test_responses_in_columns_of_other_names_are_compared():
+    rows = [{"q": "Hi", "one": "x", "two": "y", "vote": "B"}]
+    columns = {"prompt": "q", "response": "one", "other": "two", "preferred": "vote"}
+
+    data = read(*rows, columns=columns)
+
+    assert [data.items[place].response for place in data.better] == ["y"]
+
+
+def test_two_responses_without_a_vote_name_the_column_that_is_needed():
+    row = {"prompt": "Hi", "response_a": "x", "response_b": "y", "winner": "A"}
+
+    with pytest.raises(NoDataError, match=r"columns={'preferred': \.\.\.}"):
+        read(row)
+    assert (
+        "got 'model x'"
+        in read(row, {**row, "winner": "model x"}, columns={"preferred": "winner"})
+        .dropped[0]
+        .reason
+    )
+
+
+def test_a_completion_that_is_a_word_for_nothing_is_not_compared():
+    data = read(A, B, {**A, "id": "c", "response": "NA", "label": "bad"}, {**B, "response": None})
+
+    assert [item.id for item in data.items] == ["a", "b"]
+    assert [(drop.line, drop.reason.partition(":")[0]) for drop in data.dropped] == [
+        (3, "no response"),
+        (4, "no response"),
+    ]
+
+
+def test_comparisons_may_be_in_another_encoding():
+    text = "prompt,response,label\nHi,café,good\nHi,no,bad\n".encode("cp1252")
+
+    data = read_comparisons(io.BytesIO(text), format="csv", encoding="cp1252")
+
+    assert data.items[0].response == "café"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire._messages import shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.declared import ItemColumn, ItemReading
 from voirdire.io.files import RowError, got
 from voirdire.io.items import (
     ItemReader,
@@ -27,24 +26,14 @@ from voirdire.rewards.comparisons.prompts import (
     CompletionRows,
     assemble_comparisons,
 )
-from voirdire.rewards.settings import ComparisonLayout
+from voirdire.rewards.settings import ComparisonColumn, ComparisonLayout
 
 if TYPE_CHECKING:
     from voirdire._types import Judged
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import CompletionList
 
-__all__ = ["ComparisonColumn", "comparisons_of", "read_comparisons"]
-
-ComparisonColumn: TypeAlias = Literal[
-    "label",
-    "base_reward",
-    "split",
-    "margin",
-    "chosen_base_reward",
-    "rejected_base_reward",
-]
-"""Our names for the columns of comparisons that items do not have."""
+__all__ = ["comparisons_of", "read_comparisons"]
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "base_reward": ("base_reward", "rm_score"),
@@ -155,17 +144,13 @@ def read_comparisons(
     ['<stream>:4']
     """
     settled = change_fields(layout or ComparisonLayout(), fields)
-    _check_columns(settled.columns)
     base, columns = settled.base, dict(settled.columns or {})
     if base is not None:
         columns["base_reward"] = base
-    # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
-    ItemReading(behavior=settled.behavior)
     ours = get_args(ComparisonColumn)
-    reading = ItemReading(
+    reading = settled.reading(
         columns={key: value for key, value in columns.items() if key not in ours},
-        format=settled.format,
-        make_item=settled.make_item,
+        behavior=None,  # it is a matter of the prompt: the default is for prompts, not for rows
         judged=judged,
     )
     is_text, values = False, []
@@ -382,6 +367,11 @@ class _RowReader:
         first = len(self._completions)
         items: list[Item] = []
         self.rows.dropped += self.reader.take_one(row, line, items, group=group)
+        if any(item.other is not None for item in items):
+            raise RowError(
+                "nothing says which of two responses is better; the column that does is named by "
+                "columns={'preferred': ...}"
+            )
         own_group = self.columns.read_group(row) if items else None
         self._completions += [
             self.columns.make_completion(item, row, line=line, group=own_group) for item in items
@@ -512,17 +502,3 @@ class _ComparisonColumns:
         if not math.isfinite(number):
             raise RowError(f"{what} must be a finite number, got {got(value)}", column=key)
         return number
-
-
-def _check_columns(columns: Any) -> None:
-    if columns is None:
-        return
-    known = (*get_args(ItemColumn), *get_args(ComparisonColumn))
-    given = columns.items() if isinstance(columns, Mapping) else [(columns, None)]
-    for wrong in (key for key, name in given if key not in known or not isinstance(name, str)):
-        shown = ", ".join(repr(name) for name in known)
-        msg = (
-            f"`columns` must map our names to the file's, got {shorten(wrong)!r}. Use one of "
-            f"{shown}."
-        )
-        raise InputError(msg)

@@ -461,8 +461,12 @@ def judge_comparisons(
                 "cycles, and no weights rank all of a cycle right"
             )
             warnings.warn(msg, CyclicComparisonsWarning, stacklevel=3)
+    compared = data.items.select(places)
+    if n_empty := sum(not item.response.strip() for item in compared):
+        note = f"{n_empty:,} of {places.size:,} completions have an empty response; declare "
+        notes = (*notes, f"{note}missing=[''] if there is none")
     verdicts = source.collect(
-        data.items.select(places),
+        compared,
         replies=reading.replies,
         progress=_report_judging(places.size, progress),
     )
