@@ -99,11 +99,14 @@ def test_two_judges_are_read_from_two_files(tmp_path):
         (part("rude", "one", fingerprint="sha256:x"), "got the fingerprints"),
         (part("sorry", "one", items=("c", "d"), threshold=0.7), "got the thresholds '0.5' and"),
         (part("rude", "two", behaviors=("comply", None)), "`behavior` must be one for each item"),
+        (part("rude", "two", response_hashes=("sha256:2", None)), "`response_hash` must be one"),
     ],
 )
 def test_what_does_not_belong_together_is_not_joined(other, message):
     with pytest.raises(InputError, match=message):
-        part("sorry", "one", behaviors=("refuse", None)).join(other)
+        part("sorry", "one", behaviors=("refuse", None), response_hashes=("sha256:1", None)).join(
+            other
+        )
 
 
 def test_items_are_taken_out_with_their_reasons():

@@ -60,7 +60,7 @@ _THEIRS = {
 
 _NUMBERS = ("probability", "threshold")
 _ANSWERS = ("item", "judge", "question", "label", "probability", "source", "threshold",
-            "behavior", "failure", "fingerprint", "negated")  # fmt: skip
+            "behavior", "response_hash", "failure", "fingerprint", "negated")  # fmt: skip
 _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 _SAMPLE = 50
 
@@ -471,7 +471,8 @@ class _TableReader:
             frame = frame.with_columns(pl.col("item").cast(pl.String).cast(pl.Enum(items)))
         # an item's own facts stand in every row of a wide table, and the table was unpivoted
         once = frame.head(frame.height // self._n_repeats)
-        behaviors = self._read_behaviors(once, n_items=len(items))
+        behaviors = self._read_facts(once, "behavior", n_items=len(items))
+        hashes = self._read_facts(once, "response_hash", n_items=len(items))
         fingerprint = self._take_single("fingerprint", once)
 
         questions, frame = frame["question"], self._place_answers(frame)
@@ -509,6 +510,7 @@ class _TableReader:
         verdicts = Verdicts(
             items=tuple(items.to_list()),
             behaviors=behaviors,
+            response_hashes=hashes if any(hashes) else None,
             questions=tuple(asked),
             probabilities=probabilities,
             failures={cell: failure_of[why] for cell, why in zip(cells, reasons, strict=True)},
@@ -521,18 +523,21 @@ class _TableReader:
         )
         return verdicts, judges
 
-    def _read_behaviors(self, once: pl.DataFrame, *, n_items: int) -> tuple[str | None, ...]:
+    def _read_facts(
+        self, once: pl.DataFrame, column: str, *, n_items: int
+    ) -> tuple[str | None, ...]:
+        """Return what a column says of each item."""
         found: list[str | None] = [None] * n_items
-        if "behavior" in self._columns:
-            named = once.select(pl.col("item").to_physical(), "behavior").drop_nulls()
-            for item, behavior in named.unique(maintain_order=True).iter_rows():
+        if column in self._columns:
+            named = once.select(pl.col("item").to_physical(), column).drop_nulls()
+            for item, value in named.unique(maintain_order=True).iter_rows():
                 if found[item] is not None:
-                    two = " and ".join(repr(shorten(str(name))) for name in (found[item], behavior))
-                    is_other = (once["item"].to_physical() == item) & (once["behavior"] == behavior)
+                    two = " and ".join(repr(shorten(str(name))) for name in (found[item], value))
+                    is_other = (once["item"].to_physical() == item) & (once[column] == value)
                     row = once["row"].filter(is_other)[0]
                     rule = f" must be one for each item, got {two}. Correct it."
-                    self._refuse(row, rule, column="behavior")
-                found[item] = behavior
+                    self._refuse(row, rule, column=column)
+                found[item] = value
         return tuple(found)
 
     def _take_single(self, name: str, frame: pl.DataFrame) -> Any:

@@ -75,6 +75,7 @@ def make_verdicts(
     return Verdicts(
         items=tuple(item.id for item in items),
         behaviors=behaviors,
+        response_hashes=tuple(item.response_hash() for item in items),
         questions=rubric.propositions,
         probabilities=probabilities,
         failures=failures,

@@ -121,6 +121,11 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
             told.append(self.other)
         return hashlib.sha256(as_bytes(told)).digest()
 
+    def response_hash(self) -> str:
+        """16 digits of the SHA-256 over the responses alone, which a file of verdicts names."""
+        told = [self.response, self.other]
+        return f"sha256:{hashlib.sha256(as_bytes(told)).hexdigest()[:16]}"
+
 
 def as_bytes(told: Any) -> bytes:
     """Write texts as JSON; half a surrogate pair, which is no text, as an escape."""

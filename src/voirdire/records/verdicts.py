@@ -64,6 +64,8 @@ LONG_COLUMNS = (
     "failure",
     "fingerprint",
 )
+_MORE_COLUMNS = {"response_hash", "missing_mass", "spread"}
+"""What may stand behind them."""
 
 _WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
 """What the columns of a wide table begin and end with."""
@@ -149,6 +151,9 @@ class Verdicts:
         Ids of the items, unique, in their order.
     behaviors : tuple of str or None
         The behavior of each item, where it has one.
+    response_hashes : tuple of str or None, or None
+        The hash of each item's responses, as `Item.response_hash` gives it; None where a file does
+        not say.
     questions : tuple of str
         The propositions that were asked.
     probabilities : ndarray of float, shape (n_items, n_questions)
@@ -193,6 +198,7 @@ class Verdicts:
 
     items: tuple[str, ...]
     behaviors: tuple[str | None, ...]
+    response_hashes: tuple[str | None, ...] | None = None
     questions: tuple[str, ...]
     probabilities: NDArray[np.float64]
     failures: Mapping[tuple[int, int], Failure] = field(default_factory=dict)
@@ -367,6 +373,8 @@ class Verdicts:
         return self._drop_details(
             items=wanted,
             behaviors=tuple([None if row < 0 else self.behaviors[row] for row in rows.tolist()]),
+            response_hashes=(known := self.response_hashes)
+            and tuple([None if row < 0 else known[row] for row in rows.tolist()]),
             probabilities=probabilities,
             failures={(new[row], x): why for (row, x), why in self.failures.items() if row in new},
         )
@@ -476,16 +484,19 @@ class Verdicts:
                 f"{shorten(again)!r} and {shared[0]!r}. Leave a file out."
             )
             raise InputError(msg)
-        behaviors = dict(zip(self.items, self.behaviors, strict=True))
-        for name, behavior in zip(other.items, other.behaviors, strict=True):
-            before = behaviors.get(name)
-            if behavior is not None and before not in (None, behavior):
-                msg = (
-                    f"`behavior` must be one for each item, got {shorten(behavior)!r} and "
-                    f"{shorten(before)!r} of {shorten(name)!r}. Correct it."
-                )
-                raise InputError(msg)
-            behaviors[name] = before if behavior is None else behavior
+        facts: dict[str, dict[str, str | None]] = {}
+        for what, each in (("behavior", "behaviors"), ("response_hash", "response_hashes")):
+            known = facts[what] = dict(zip(self.items, getattr(self, each) or (), strict=False))
+            for name, value in zip(other.items, getattr(other, each) or (), strict=False):
+                before = known.get(name)
+                if value is not None and before not in (None, value):
+                    msg = (
+                        f"`{what}` must be one for each item, got {shorten(value)!r} and "
+                        f"{shorten(before)!r} of {shorten(name)!r}. Correct it."
+                    )
+                    raise InputError(msg)
+                known[name] = before if value is None else value
+        behaviors, hashes = facts.values()
         places = {name: place for place, name in enumerate(behaviors)}
         questions = tuple(dict.fromkeys((*self.questions, *other.questions)))
         probabilities = np.full((len(places), len(questions)), np.nan)
@@ -503,6 +514,7 @@ class Verdicts:
         return self._drop_details(
             items=tuple(places),
             behaviors=tuple(behaviors.values()),
+            response_hashes=tuple(map(hashes.get, places)) if hashes else None,
             questions=questions,
             probabilities=probabilities,
             failures=failures,
@@ -544,7 +556,10 @@ class Verdicts:
 
         return replace(
             first,
-            **{name: chained(name) for name in ("items", "behaviors", "sources", "answered_by")},
+            **{
+                name: chained(name)
+                for name in ("items", "behaviors", "response_hashes", "sources", "answered_by")
+            },
             probabilities=np.concatenate([piece.probabilities for piece in pieces]),
             failures=moved(piece.failures for piece in pieces),
             completion_classes=tuple(
@@ -593,7 +608,7 @@ def _chain_spreads(details: Sequence[CallDetails]) -> dict[str, tuple[float, ...
 def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
     """Tell by its columns whether a table holds verdicts of ours, and in which layout."""
     n_long = len(LONG_COLUMNS)
-    if columns[:n_long] == LONG_COLUMNS and {*columns[n_long:]} <= {"missing_mass", "spread"}:
+    if columns[:n_long] == LONG_COLUMNS and {*columns[n_long:]} <= _MORE_COLUMNS:
         return "long"
     is_wide = columns[:2] == ("item", "behavior") and columns[2:][-2:] == ("judge", "fingerprint")
     return "wide" if is_wide else None
@@ -612,6 +627,8 @@ def _wide_frame(verdicts: Verdicts) -> pl.DataFrame:
         named += zip(row.questions, whole.T, strict=True)
     if verdicts.answered_by is not None:  # which judge of a cascade answered an item
         named.append(("answered_by", pl.Series(verdicts.answered_by, dtype=pl.String)))
+    if verdicts.response_hashes is not None:
+        named.append(("response_hash", pl.Series(verdicts.response_hashes, dtype=pl.String)))
     if verdicts.threshold != USUAL_THRESHOLD:  # a number, or JSON with one by proposition
         cell = threshold_to_cell(verdicts.threshold)
         named.append(("threshold", pl.repeat(cell, n_items, eager=True)))
@@ -685,15 +702,20 @@ def _long_frame(verdicts: Verdicts) -> pl.DataFrame:
         frame = frame.join(known, on=["row", "code"], how="left", maintain_order="left")
         frame = frame.with_columns(failure=pl.coalesce("reason", "failure"))
     frame = frame.sort("row", maintain_order=True)
-    at_item = frame["row"]
+    at_item, hashes = frame["row"], verdicts.response_hashes
     return frame.with_columns(
         pl.Series(verdicts.items, dtype=pl.String).gather(at_item).alias("item"),
         pl.Series(names, dtype=pl.String).gather(frame["code"]).alias("question"),
         pl.Series(verdicts.behaviors, dtype=pl.String).gather(at_item).alias("behavior"),
+        *(
+            pl.Series(known, dtype=pl.String).gather(at_item).alias("response_hash")
+            for known in ([] if hashes is None else [hashes])
+        ),
         judge=pl.lit(verdicts.judge),
         fingerprint=pl.lit(verdicts.fingerprint),
     ).select(
         *LONG_COLUMNS,
+        *["response_hash"] * (hashes is not None),
         *["missing_mass"] * (details is not None),
         *["spread"] * bool(details is not None and details.spread),
     )

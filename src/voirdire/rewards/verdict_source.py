@@ -20,6 +20,7 @@ from voirdire.io.verdict_files import columns_of_file, read_parts
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
+from voirdire.records import Verdicts
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdicts import is_verdict_table
 from voirdire.rewards.reward_judge import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.jury import JudgeLike
-    from voirdire.records import Item, Verdicts
+    from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric
 
@@ -76,8 +77,22 @@ class StoredSource:
     notes: tuple[str, ...] = ()
 
     def collect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
-        """Return the verdicts on items, in their order; items without any are missing."""
-        return self.verdicts.take([item.id for item in items])
+        """Return the verdicts on items, in their order; items without any are missing.
+
+        Refuse verdicts on other responses of the same ids, as far as they say what was judged.
+        """
+        found = self.verdicts.take([item.id for item in items])
+        told = zip(items, found.response_hashes or (), strict=False)
+        others = [item.id for item, known in told if known not in (None, item.response_hash())]
+        if others:
+            first, n_others = shorten(others[0]), f"{len(others):,} of {len(items):,}"
+            msg = (
+                "`verdicts` must be on these responses, got verdicts on another text for "
+                f"{n_others} items (the first is {first!r}). Judge these responses, or name the "
+                "verdicts on them, with what was `judged` of each."
+            )
+            raise InputError(msg)
+        return found
 
     async def acollect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
         """Do what `collect` does, in a thread."""
@@ -199,7 +214,14 @@ def open_verdicts(
             verdicts = StoredVerdicts(map(read, read_parts(paths)))
     if verdicts is None:
         verdicts = read(source)
-    return StoredSource(verdicts=verdicts, rubric=rubric, questions=questions)
+    notes: tuple[str, ...] = ()
+    if isinstance(verdicts, Verdicts) and not verdicts.fingerprint:
+        known = verdicts.probabilities[~np.isnan(verdicts.probabilities)]
+        if known.size and np.isin(known, (0.0, 1.0)).all():
+            whose = f"verdicts of {shorten(verdicts.judge)!r} are labels without probabilities"
+            means = "count as 0 and 1: weights for probabilities in between are not for them"
+            notes = (f"{whose}, and {means}",)
+    return StoredSource(verdicts=verdicts, rubric=rubric, questions=questions, notes=notes)
 
 
 # The judge of a reward --------------------------------------------------------------------------
@@ -220,7 +242,7 @@ def choose_source(
     notes = _check_judge(
         model, given, name=given.judge, argument="verdicts", other_judge=other_judge
     )
-    return replace(source, notes=notes)
+    return replace(source, notes=(*source.notes, *notes))
 
 
 def open_reward_verdicts(model: RewardModel, verdicts: Any, *, judge: Any = None) -> StoredSource:
@@ -322,13 +344,18 @@ class StoredVerdicts:
             if first is None:
                 first = part.take(())
                 numbers = ("probability", "f8", (len(part.questions),))
-                self._row = np.dtype([numbers, ("behavior", "i4"), ("reason", "i4")])
+                texts = [("behavior", "i4"), ("reason", "i4"), ("response", "u8")]
+                self._row = np.dtype([numbers, *texts])
             if _identify_run(part) != _identify_run(first.on(part.questions)):
                 raise ValueError("verdicts must be of one run")
             rows = self._make_rows(len(part.items))
             columns = [first.questions.index(name) for name in part.questions]
             rows["probability"][:, columns] = part.probabilities
             rows["behavior"] = [codes.setdefault(name, len(codes)) for name in part.behaviors]
+            digits = [
+                (known or "0").removeprefix("sha256:") for known in part.response_hashes or "0"
+            ]
+            rows["response"] = [int(known, 16) for known in digits]
             for item, reason in part.missing.items():
                 rows["reason"][part.places[item]] = codes.setdefault(reason, len(codes))
             self._file.write(rows.tobytes())
@@ -358,6 +385,9 @@ class StoredVerdicts:
             self._about,
             items=tuple(items),
             behaviors=tuple([self._texts[code] for code in rows["behavior"].tolist()]),
+            response_hashes=tuple(
+                [f"sha256:{known:016x}" if known else None for known in rows["response"].tolist()]
+            ),
             probabilities=rows["probability"],
         ).with_reasons({items[row]: self._texts[rows["reason"][row]] or "" for row in found})
 

@@ -100,6 +100,7 @@ def many_verdicts(many_items, tmp_path):
 def judged_by_hand(path, n_items):
     """Write the verdicts that `tiny_judge` gives, without asking it so often."""
     example = judge(rows(1), judge=tiny_judge(), rubric=tiny_rubric()).frame("wide")
+    example = example.drop("response_hash")
     found = rows(n_items)
     numbers = np.array([row["response"].split() for row in found], dtype=float)
     table = pl.DataFrame(
@@ -581,6 +582,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
             items
         )
         example = judge(rows(2), judge=tiny_judge(), rubric=tiny_rubric()).frame("wide")
+        example = example.drop("response_hash")
         table = pl.DataFrame(
             {"item": ids, "behavior": behaviors, "sorry": chance[:, 0], "rude": chance[:, 1]}
         )
@@ -681,3 +683,55 @@ def test_ctrl_c_leaves_nothing(half_done, tmp_path):
     assert half_done.returncode != 0
     assert b"KeyboardInterrupt" in errors
     assert {path.name for path in tmp_path.iterdir()} == {"items.jsonl", "verdicts.parquet"}
+
+
+# Verdicts that do not belong to the responses ---------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_verdicts_on_other_responses_of_the_same_ids_are_refused(tmp_path, layout, suffix):
+    found = rows(4)
+    items = write(tmp_path / "items.jsonl", found)
+    path = tmp_path / f"v.{suffix}"
+    judge_file(items, path, rubric=tiny_rubric(), judge=tiny_judge(), layout=layout)
+    settings = {"reward": bound(), "verdicts": path}
+    assert score_file(items, tmp_path / "r.jsonl", **settings).n_scored == 4
+    found[1] |= {"response": "0.5 0.5"}
+    found[2] |= {"prompt": "Another prompt", "group": "g"}
+    changed = write(tmp_path / "changed.jsonl", found)
+
+    with pytest.raises(InputError, match=r"on these responses, .* for 1 of 4 items \(.* 'i1'\)"):
+        score_file(changed, tmp_path / "r.jsonl", **settings)
+
+
+def test_verdicts_of_another_tool_that_hash_nothing_are_taken(tmp_path):
+    items = write(tmp_path / "items.jsonl", rows(2))
+    frame = pl.DataFrame({"item": ["i0", "i1"], "sorry": [0.25, 1.0], "rude": [0.0, 0.5]})
+
+    summary = score_file(items, tmp_path / "r.jsonl", reward=tiny_reward(), verdicts=frame)
+
+    assert summary.n_scored == 2
+    assert not any("labels" in note for note in summary.notes)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"item": ["i0", "i1"], "sorry": ["yes", "no"], "rude": ["no", "no"]}),
+        pl.DataFrame({"item": ["i0", "i1"], "sorry": [1, 0], "rude": [0, 0]}),
+        pl.DataFrame(
+            {
+                "item": ["i0", "i0", "i1", "i1"],
+                "question": ["sorry", "rude"] * 2,
+                "label": [True, False, False, False],
+            }
+        ),
+    ],
+)
+def test_labels_without_probabilities_are_said_to_count_as_0_and_1(tmp_path, frame):
+    items = write(tmp_path / "items.jsonl", rows(2))
+
+    summary = score_file(items, tmp_path / "r.jsonl", reward=tiny_reward(), verdicts=frame)
+
+    assert "labels without probabilities, and count as 0 and 1" in summary.notes[0]

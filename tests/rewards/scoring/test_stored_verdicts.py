@@ -98,7 +98,7 @@ def scored(tmp_path):
 
     def score(ids, verdicts, *, reward=None, **settings):
         items, output = tmp_path / "items.parquet", tmp_path / "rewards.parquet"
-        pl.DataFrame({"id": ids, "response": "A reply."}).write_parquet(items)
+        pl.DataFrame({"id": ids, "response": "0 1"}).write_parquet(items)
         score_file(items, output, reward=reward or tiny_reward(), verdicts=verdicts, **settings)
         found = pl.read_parquet(output)
         assert found["item"].to_list() == list(ids)
