@@ -441,10 +441,10 @@ def test_numbers_on_another_scale_are_noticed():
         name: dict(enumerate(np.clip(stars + rng.integers(-1, 2, 60), 1, 5).tolist()))
         for name in "abc"
     }
-    judge = dict(enumerate((stars * 20).tolist()))
+    judge = dict(enumerate((stars * 5 + 5).tolist()))
 
     _, cautions = find_cautions(judge, humans, alignment="neg_rmse")
     _, same = find_cautions(dict(enumerate(stars.tolist())), humans, alignment="neg_rmse")
 
-    assert "it gives 20 to 100, they give 1 to 5" in cautions["other_scale"].sentence
+    assert "it gives 10 to 30, they give 1 to 5" in cautions["other_scale"].sentence
     assert "other_scale" not in same

@@ -263,9 +263,7 @@ def _cautions(
         n_items = len(matrix.items)
         sentence = f"{n_unjudged} of {n_items} annotated items were not judged"
         yield make_caution("not_judged", sentence, n_unjudged=n_unjudged, n_items=n_items)
-    if matrix.is_numeric:
-        yield from _find_other_scale(matrix.humans, answers)
-    elif matrix.label_sets is None and alignment == "accuracy":
+    if not matrix.is_numeric and matrix.label_sets is None and alignment == "accuracy":
         yield from _compare_with_majority(matrix, answers)
 
 
@@ -299,21 +297,6 @@ def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterat
             "it a copy of their vote, which no judge can be closer to them than?"
         )
         yield make_caution("majority_copy", sentence, n_items=n_contested)
-
-
-def _find_other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
-    """Notice numbers of a judge, most of them beyond those of all annotators."""
-    theirs, its = humans[~np.isnan(humans)], answers[~np.isnan(answers)]
-    if not its.size or not theirs.size:
-        return
-    low, high, least, most = (f"{x:g}" for x in (theirs.min(), theirs.max(), its.min(), its.max()))
-    if np.mean((its < theirs.min()) | (its > theirs.max())) > 0.5:
-        sentence = (
-            f"most of its numbers lie beyond those of the annotators: it gives {least} to {most}, "
-            f"they give {low} to {high}; are they on one scale?"
-        )
-        figures = {"its_range": f"{least} to {most}", "range": f"{low} to {high}"}
-        yield make_caution("other_scale", sentence, **figures)
 
 
 def _is_word_by_word(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> bool:
@@ -382,22 +365,34 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
 
 
 def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
-    """Tell a judge that scores from 0 to 100 where annotators score from 0 to 1, or the reverse."""
+    """Notice numbers of a judge, most of them beyond those of all annotators, or the reverse.
+
+    Where one side goes up to a multiple of the other, as 0 to 100 beside 0 to 1, they have no
+    vocabulary in common.
+    """
     theirs, own = humans[~np.isnan(humans)], answers[~np.isnan(answers)]
-    low, high = sorted((theirs, own), key=lambda side: side.max(initial=0.0))
-    top = low.max(initial=0.0)
-    if len(own) < _FEWEST_ANSWERS or not high.max(initial=0.0) >= _FARTHER * top > 0:
+    if not own.size or not theirs.size:
         return
-    n_strange = int(np.count_nonzero(~np.isin(own, theirs)))
-    if np.mean(high > top) > 0.5:
-        spans = [f"{side.min():g}–{side.max():g}" for side in (own, theirs)]
+    spans = [(f"{side.min():g}", f"{side.max():g}") for side in (own, theirs)]
+    low, high = sorted((theirs, own), key=lambda side: side.max())
+    is_multiple = high.max() >= _FARTHER * low.max() > 0 and len(own) >= _FEWEST_ANSWERS
+    if is_multiple and np.mean(high > low.max()) > 0.5:
+        n_strange = int(np.count_nonzero(~np.isin(own, theirs)))
+        labels, human_labels = ("–".join(span) for span in spans)
         sentence = (
             f"{n_strange} of {len(own)} answers of the judge are labels that no annotator uses: "
-            f"the judge writes {spans[0]}, the annotators {spans[1]}"
+            f"the judge writes {labels}, the annotators {human_labels}"
         )
-        figures = {"n_strange": n_strange, "n_answers": len(own)}
-        labels = {"labels": spans[0], "human_labels": spans[1]}
-        yield make_caution("vocabulary", sentence, **figures, **labels)
+        figures: dict[str, Any] = {"n_strange": n_strange, "n_answers": len(own)}
+        figures |= {"labels": labels, "human_labels": human_labels}
+        yield make_caution("vocabulary", sentence, **figures)
+    elif np.mean((own < theirs.min()) | (own > theirs.max())) > 0.5:
+        its_range, their_range = (" to ".join(span) for span in spans)
+        sentence = (
+            f"most of its numbers lie beyond those of the annotators: it gives {its_range}, "
+            f"they give {their_range}; are they on one scale?"
+        )
+        yield make_caution("other_scale", sentence, its_range=its_range, range=their_range)
 
 
 def _judge_vocabulary(result: AltTestResult) -> AltTestResult:
