@@ -142,3 +142,58 @@ def test_two_ways_to_write_a_scale_are_no_study(call, tmp_path, people, judge):
 
     assert done.code == 1
     assert "must be of one scale" in done.err
+
+
+# Votes, truth values and tables in other forms ----------------------------------------------------
+
+VOTES = made_rows(["A", "B", "tie"])
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ("1", "2", "0"),
+        ("[[A]]", "[[B]]", "[[C]]"),
+        ("A>B", "B>A", "A=B"),
+        ("A >> B", "A<B", "B=A"),
+        ("[A]", "[b]", "Tie (both bad)"),
+    ],
+)
+def test_votes_in_other_forms_are_votes(figures, forms):
+    words = dict(zip(("A", "B", "tie"), forms, strict=True))
+    rows = [[item, *map(words.get, cells)] for item, *cells in VOTES]
+
+    found = figures(table(rows), "--kind", "pairwise")
+
+    assert found == figures(table(VOTES), "--kind", "pairwise")
+
+
+@pytest.mark.parametrize("forms", [("1", "0", "-1"), ("A>C", "B>A", "A=A")])
+def test_votes_that_may_mean_either_side_are_no_study(figures, forms):
+    words = dict(zip(("A", "B", "tie"), forms, strict=True))
+    rows = [[item, *map(words.get, cells)] for item, *cells in VOTES]
+
+    assert "cannot be read" in figures(table(rows), "--kind", "pairwise")
+
+
+def test_truth_values_of_two_languages_are_asked_about(figures):
+    rows = made_rows(["yes", "no"])
+    rows[3][1:3], rows[7][4] = ["ja", "nein"], "oui"
+
+    message = figures(table(rows))
+
+    assert "must be in one language, got 'ja' beside 'yes', 'nein' beside 'no'" in message
+
+
+def test_a_header_that_lacks_a_name_is_said(figures):
+    assert "write the name that it lacks" in figures(table(WORDS, header=HEADER[1:]))
+
+
+@pytest.mark.parametrize("corner", ["rater", "item"])
+def test_a_table_with_raters_in_rows_is_said_to_be_turned(figures, corner):
+    turned = list(map(list, zip(*WORDS, strict=True)))
+    rows = [[name, *row] for name, row in zip(HEADER[1:], turned[1:], strict=True)]
+
+    message = figures(table(rows, header=[corner, *turned[0]]))
+
+    assert "raters were rows and items columns" in message

@@ -91,7 +91,7 @@ def test_rows_that_are_no_data_are_left_out_and_said(scale_of, text, stray):
         ),
         (
             f"Study, May, 2026\n{HEADER},cem\n" + BODY.replace("\n", ",1\n") + ",1",
-            r"2: row must have 3 fields like line 1, got 4\. If it is the header, delete",
+            r"2: row must have 3 fields like the header, got 4\. If it is the header, delete",
         ),
         (f"#{CLEAN}", r"column `item` must exist, got columns '#item'"),
         (

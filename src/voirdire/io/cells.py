@@ -144,6 +144,12 @@ def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) 
     folded = {_ZEROS.sub("", word.casefold()) for word in words}
     if folded and (folded <= {"true", "false"} or folded <= {"0", "1"}):
         return "boolean"
+    others = folded & _OTHER_TRUTHS.keys()
+    if others and folded - others and folded - others <= _TRUTHS.keys():
+        pairs = ", ".join(f"{word!r} beside {_OTHER_TRUTHS[word]!r}" for word in sorted(others))
+        raise InputError(
+            f"{what} must be in one language, got {pairs}. Write all of them as yes and no."
+        )
     if folded <= _TRUTHS.keys() and len({*map(_SPELLINGS.__getitem__, folded)}) > 1:
         return "boolean"  # yes and no beside true and false
     forms = (_NUMBER.fullmatch, _THOUSANDS.fullmatch, _match_written)
@@ -322,6 +328,8 @@ _RULES: dict[QuestionKind, str] = {
     "pairwise": "A, B or tie",
 }
 _TRUTHS = dict.fromkeys(TRUE_WORDS, True) | dict.fromkeys(FALSE_WORDS, False)
+_OTHER_TRUTHS = dict.fromkeys(("ja", "oui", "si", "sí", "sim", "да", "はい"), "yes")
+_OTHER_TRUTHS |= dict.fromkeys(("nein", "non", "não", "нет", "いいえ"), "no")
 _SPELLINGS = {
     word: n for n, pair in enumerate(zip(TRUE_WORDS, FALSE_WORDS, strict=True)) for word in pair
 }
@@ -333,7 +341,7 @@ class CellReader:
 
     `labels` are the declared label universe, `separator` separates the labels of a set in one text,
     `missing` are words for no answer, `order` has the words of a scale from the lowest on, and
-    `written` the numbers of texts such as 3,5.
+    `written` the numbers of texts such as 3,5, or the votes of numbers.
     """
 
     kind: QuestionKind
@@ -341,7 +349,7 @@ class CellReader:
     separator: str | None = None
     missing: Sequence[str] = ()
     order: Sequence[str] = ()
-    written: Mapping[str, float] = field(default_factory=dict)
+    written: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._steps = {word.casefold(): float(n) for n, word in enumerate(self.order, start=1)}
@@ -399,7 +407,8 @@ class CellReader:
         if self.kind == "scale":
             return self._read_number(text, raw)
         is_boolean = self.kind == "boolean"
-        answer = _TRUTHS.get(_ZEROS.sub("", text.casefold())) if is_boolean else side_of(text)
+        word = self.written.get(text, text)
+        answer = _TRUTHS.get(_ZEROS.sub("", text.casefold())) if is_boolean else side_of(word)
         return self._unreadable(raw) if answer is None else answer
 
     def _read_number(self, text: str, raw: Any) -> float | Failure:

@@ -71,6 +71,7 @@ _DEFAULT_THRESHOLD = 0.5
 
 _MOST_UNREAD = 0.1
 _MOST_BLANK, _FEW_CELLS, _FEW_WORDS = 0.2, 10, 3
+_FEW_COLUMNS = 8
 _MOST_NAMES = 20
 _LONGEST_NAME = 60
 _OF_THRESHOLDS = ("boolean", "choice", None)
@@ -429,6 +430,11 @@ class _Reader:
         columns = self.table.columns
         if len(columns) == 1 and any(mark in columns[0] for mark in ",;\t|"):
             way_out = "Declare the `delimiter` that parts its columns."
+        elif len(columns) > _FEW_COLUMNS + 2 * len(self.table.load(columns[:1]).lines):
+            way_out = (
+                "It looks as if raters were rows and items columns: turn it, so that each item is "
+                "a row and each rater a column."
+            )
         way_out = way_out or explain_missing(self.table, self.request, name)
         refuse_column(self.table, name, way_out=way_out)
 
@@ -708,11 +714,15 @@ class _Reader:
 
     def _read_written(
         self, cells: _Cells
-    ) -> tuple[dict[str, float], tuple[str, ...], float | None]:
-        """Read the numbers of a scale that are no plain numbers, and say how."""
+    ) -> tuple[Mapping[str, Any], tuple[str, ...], float | None]:
+        """Read the numbers of a scale that are no plain numbers, and votes 1, 2 and 0; say how."""
+        texts = [each.strip() for each in cells.label.used() if isinstance(each, str)]
+        if cells.kind == "pairwise" and {"1", "2"} <= {*texts} <= {"0", "1", "2"}:
+            votes = {"1": "A", "2": "B", "0": "tie"}
+            shown = [f"{text!r} as {votes[text]}" for text in sorted(texts)]
+            return votes, (f"{self.table.source}: read {', '.join(shown)}",), None
         if cells.kind != "scale" or self.request.order:
             return {}, (), None
-        texts = [each.strip() for each in cells.label.used() if isinstance(each, str)]
         try:
             written, first, top = read_written_numbers(texts)
         except InputError as error:

@@ -6,6 +6,7 @@ after the second by name: A is then the same model whoever saw which first.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,13 +45,20 @@ PAIRS = (
 _VOTES = ("label", "winner", "preference", "preferred", "vote", "choice")
 _SIDES = {pair[at]: side for at, side in enumerate("AB") for pair in (("a", "b"), *PAIRS)}
 OTHER_SIDE: Mapping[Any, Any] = {"A": "B", "B": "A"}
-_TIES = ("tie", "both", "draw", "neither", "equal")
+_TIES = ("tie", "both", "draw", "neither", "equal", "[[c]]")
+_COMPARED = re.compile(r"([ab])(?:(>+)|(<+)|=+|≈|~)(?!\1)[ab]")
 
 
 def side_of(vote: str) -> str | None:
-    """Return A, B or tie for a word that means it."""
+    """Return A, B or tie for a word that means it, also in brackets and as ``A>B`` or ``A=B``."""
     word = vote.strip().casefold()
-    return "tie" if word.startswith(_TIES) else _SIDES.get(word)
+    if word.startswith(_TIES):
+        return "tie"
+    word = re.sub(r"[\s\[\]]", "", word) if word not in _SIDES else word
+    if found := _COMPARED.fullmatch(word):
+        first = found[1].upper()
+        return first if found[2] else OTHER_SIDE[first] if found[3] else "tie"
+    return _SIDES.get(word)
 
 
 def exchange_pairs(table: Table, request: Request) -> Table:

@@ -304,11 +304,10 @@ def _open_delimited(file: DataFile) -> Table:
         # cells without a name may be there or not, as long as they are empty
         n_named = len(header)
         if line in ragged and (len(fields) < n_named or any(map(str.strip, fields[n_named:]))):
-            if line == lines[1] and len({*fields}) == len(fields) > width:
-                rule = f"row must have {width} fields like line {first}, got {len(fields)}. "
-                way_out = "If it is the header, delete the lines above it; else quote such a field."
-                raise file.fault(rule + way_out, line=line)
-            raise _ragged_row_error(file, line, n_wanted=width, n_found=len(fields))
+            is_header = line == lines[1] and len({*fields}) == len(fields) > width
+            lacks_name = (n_fields[1:][n_fields[1:] > 0] == width + 1).all()
+            way_out = _IS_HEADER if is_header else _LACKS_NAME if lacks_name else _NO_ROW
+            raise _ragged_row_error(file, line, way_out, n_wanted=width, n_found=len(fields))
     notes += note_stray_rows(stray, file=file)
     if width > len(header):
         notes += (f"{file.name}: its last columns have no name and were left out",)
@@ -419,12 +418,18 @@ def _delimited_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
         elif len(fields) == len(header):
             yield line, dict(zip(header, fields, strict=True)), size
         elif fields:
-            raise _ragged_row_error(file, line, n_wanted=len(header), n_found=len(fields))
+            raise _ragged_row_error(file, line, _NO_ROW, n_wanted=len(header), n_found=len(fields))
 
 
-def _ragged_row_error(file: DataFile, line: int, *, n_wanted: int, n_found: int) -> InputError:
+_NO_ROW = "Quote a field that holds the separator, or delete the line if it is no row."
+_IS_HEADER = "If it is the header, delete the lines above it; else quote such a field."
+_LACKS_NAME = "All rows have one more than the header: write the name that it lacks, such as item."
+
+
+def _ragged_row_error(
+    file: DataFile, line: int, way_out: str, *, n_wanted: int, n_found: int
+) -> InputError:
     rule = f"row must have {n_wanted} fields like the header, got {n_found}. "
-    way_out = "Quote a field that holds the separator, or delete the line if it is no row."
     return file.fault(rule + way_out, line=line)
 
 
