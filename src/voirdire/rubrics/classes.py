@@ -20,7 +20,7 @@ from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.rubrics.logic import ALWAYS, TRUE, check_exhaustive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -397,13 +397,12 @@ class _Table:
         self._positions = [position[name] for name in needed]
 
     def chunks(self, n_arrays: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
-        """Yield for each chunk its place, and for each needed column how far it is false and true.
+        """Yield for each chunk its place, and how probable each needed column is false and true.
 
-        These are probabilities, or whether a label may be false and may be true: a missing one may
-        be both. Every column is checked. `n_arrays` of numbers are at work for a chunk.
+        A label is 0 or 1, and a missing one between them: it may be both. Every column is checked.
+        `n_arrays` of numbers are at work for a chunk.
         """
         size = max(64, min(8_192, _NUMBERS_AT_WORK // max(n_arrays, 1)))
-        size *= 8 if self.are_labels else 1
         for start in range(0, len(self.rows), size):
             rows = self.rows[start : start + size]
             # nan is not itself
@@ -418,14 +417,11 @@ class _Table:
                     f"{shorten(self._names[column])!r} in row {start + row} (from 0)."
                 )
                 raise InputError(msg)
-            columns = np.ascontiguousarray(rows[:, self._positions].T)
-            place = slice(start, start + len(rows))
+            high = np.ascontiguousarray(rows[:, self._positions].T).astype(np.float64, copy=False)
             if self.are_labels:
-                yield place, columns != 1, columns != 0
-            else:
-                # 1 − p rather than what p leaves of the mass: exact to the last digit.
-                high = columns.astype(np.float64, copy=False)
-                yield place, 1.0 - high, high
+                high = np.where(np.isnan(high), 0.5, high)
+            # 1 − p rather than what p leaves of the mass: exact to the last digit.
+            yield slice(start, start + len(rows)), 1.0 - high, high
 
 
 def _read_number(what: str, value: object) -> float:
@@ -463,25 +459,25 @@ def _find_leaves(flow: Flow, table: _Table) -> NDArray[np.int64]:
     for chunk, reached in _send_to_leaves(flow, table):
         leaves = result[chunk]
         n_reached = np.zeros(len(leaves), dtype=np.int16)
-        for leaf, is_reached in reached.items():
-            np.copyto(leaves, leaf, where=is_reached)
-            n_reached += is_reached
+        for leaf, mass in reached.items():  # of 256 missing labels 2⁻²⁵⁶ are left: more than 0
+            leaves[mass > 0] = leaf
+            n_reached += mass > 0
         leaves[n_reached != 1] = -1
     return result
 
 
-def _send_to_leaves(flow: Flow, table: _Table) -> Iterator[tuple[slice, dict[int, NDArray[Any]]]]:
+def _send_to_leaves(
+    flow: Flow, table: _Table
+) -> Iterator[tuple[slice, dict[int, NDArray[np.float64]]]]:
     """Yield for each chunk its place and how much of it reaches each leaf: see `Flow`."""
-    times: Callable[..., Any] = np.logical_and if table.are_labels else np.multiply
-    plus: Callable[..., Any] = np.logical_or if table.are_labels else np.add
     for chunk, low, high in table.chunks(2 * len(flow.variables) + 2 * flow.n_leaves):
         # A node is dropped once it is passed, so that the others stay in the processor's cache.
-        reached: dict[int, NDArray[Any]] = {flow.root: np.ones(low.shape[1], dtype=low.dtype)}
+        reached: dict[int, NDArray[np.float64]] = {flow.root: np.ones(low.shape[1])}
         for node, variable, *children in flow.steps:
             here = reached.pop(node)
             for child, share in zip(children, (low[variable], high[variable]), strict=True):
-                part = times(here, share)
-                reached[child] = plus(reached[child], part, out=part) if child in reached else part
+                part = here * share
+                reached[child] = reached[child] + part if child in reached else part
         yield chunk, reached
 
 

@@ -201,8 +201,7 @@ class Flow:
     Probability: a mass of 1 starts at the root. Every node splits what reaches it, p of it to where
     its proposition is true and 1 - p to where it is false, and what arrives at a leaf is its
     probability. That is Shannon's expansion, and exact where propositions are independent. Truth:
-    the same with "and" for times and "or" for plus tells which leaves can be reached; what is
-    missing goes both ways.
+    p is 0 or 1, and between them where it is missing; what arrives somewhere can be reached.
 
     Attributes
     ----------
