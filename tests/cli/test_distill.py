@@ -57,6 +57,21 @@ def test_what_is_printed_is_the_card_and_the_next_command(call, given, tmp_path)
     assert "learnt 2 questions from 120 items" in done.out
 
 
+def test_verdicts_on_other_responses_of_the_same_ids_teach_nothing(call, given, rows, tmp_path):
+    call("distill", *given)
+    taught = ["--judge", tmp_path / "made.npz", "--rubric", tmp_path / "tiny.yaml"]
+    verdicts = tmp_path / "verdicts.jsonl"
+    call("judge", given[0], *taught, "-o", verdicts)
+    again = ["--labels", verdicts, "--rubric", tmp_path / "tiny.yaml", "-o", tmp_path / "b.npz"]
+    assert call("distill", given[0], *again).code == 0
+    other = write_items(tmp_path / "other.jsonl", make_items(120, seed=4))
+
+    done = call("distill", other, *again)
+
+    assert done.code == 1
+    assert "`--labels` must be on these responses" in done.err
+
+
 @pytest.mark.ci
 def test_the_next_command_works_as_it_is_printed(call, given, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

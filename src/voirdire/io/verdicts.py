@@ -73,7 +73,10 @@ SAID_COLUMNS = (
     "reason",
 )
 TEXT_COLUMNS = ("prompt", "response")
-_NOT_ASKED = ("fingerprint", "threshold", "answered_by", "group", "cluster", "index", "")
+_NOT_ASKED = (
+    *("fingerprint", "threshold", "answered_by", "response_hash"),
+    *("group", "cluster", "index", ""),
+)
 CLASS_SOURCE = "derived"
 """The source of a completion class: it follows from answers, and nobody was asked for it."""
 

@@ -13,12 +13,12 @@ from voirdire._messages import list_names, shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import join_tables, read_items, read_labels
-from voirdire.io.verdict_files import columns_of_file
+from voirdire.io.verdict_files import columns_of_file, read_parts
 from voirdire.judging.binding import refuse_kinds
 from voirdire.judging.local.distilling import distill_judge, group_items
 from voirdire.judging.settings import DistillSettings
 from voirdire.records import Dropped
-from voirdire.records.verdicts import is_verdict_table
+from voirdire.records.verdicts import is_verdict_table, refuse_other_responses
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
@@ -146,9 +146,12 @@ def distill_files(
     """
     chosen = change_fields(settings or DistillSettings(), fields)
     asked = None if rubric is None else load_rubric(rubric)
-    tables = []
+    tables, hashes = [], dict[str, str | None]()
     for path in map(Path, labels):
         columns = columns_of_file(path)
+        if is_verdict_table(columns) and "response_hash" in columns:
+            for part in read_parts([path]):
+                hashes |= part.select("item", "response_hash").unique().iter_rows()
         if is_verdict_table(columns) == "wide":
             msg = (
                 f"{path}: verdicts must be in the long layout to learn from, got the wide one. "
@@ -181,6 +184,8 @@ def distill_files(
             'Name the items\' column with columns={"id": ...}.'
         )
         raise InputError(msg)
+    known = [hashes.get(item.id) for item in table.items]
+    refuse_other_responses(table.items, known, what="labels")
     answers = np.full((len(places), len(questions)), np.nan)
     for question, item, label in votes.select("question", "item", "label").iter_rows():
         if question in questions and item in places:

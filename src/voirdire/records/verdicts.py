@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import ProbabilitySource, Threshold
-    from voirdire.records.items import Dropped
+    from voirdire.records.items import Dropped, Item
     from voirdire.records.replies import CallSummary
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "CallDetails",
     "Verdicts",
     "is_verdict_table",
+    "refuse_other_responses",
 ]
 
 NO_VERDICT = "no verdict"
@@ -600,6 +601,21 @@ def _chain_spreads(details: Sequence[CallDetails]) -> dict[str, tuple[float, ...
         )
         for name in names
     }
+
+
+def refuse_other_responses(
+    items: Sequence[Item], hashes: Sequence[str | None], *, what: str
+) -> None:
+    """Refuse verdicts whose hashes, as far as they have any, are of other responses."""
+    told = zip(items, hashes, strict=False)
+    others = [item.id for item, known in told if known not in (None, item.response_hash())]
+    if others:
+        msg = (
+            f"`{what}` must be on these responses, got verdicts on another text for "
+            f"{len(others):,} of {len(items):,} items (the first is {shorten(others[0])!r}). "
+            "Judge these responses, or name the verdicts on them, with what was `judged` of each."
+        )
+        raise InputError(msg)
 
 
 # Tables ------------------------------------------------------------------------------------------

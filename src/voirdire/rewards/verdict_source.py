@@ -22,7 +22,7 @@ from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
 from voirdire.records import Verdicts
 from voirdire.records.thresholds import format_threshold, select_threshold
-from voirdire.records.verdicts import is_verdict_table
+from voirdire.records.verdicts import is_verdict_table, refuse_other_responses
 from voirdire.rewards.reward_judge import (
     RewardJudge,
     choose_judge,
@@ -82,16 +82,7 @@ class StoredSource:
         Refuse verdicts on other responses of the same ids, as far as they say what was judged.
         """
         found = self.verdicts.take([item.id for item in items])
-        told = zip(items, found.response_hashes or (), strict=False)
-        others = [item.id for item, known in told if known not in (None, item.response_hash())]
-        if others:
-            first, n_others = shorten(others[0]), f"{len(others):,} of {len(items):,}"
-            msg = (
-                "`verdicts` must be on these responses, got verdicts on another text for "
-                f"{n_others} items (the first is {first!r}). Judge these responses, or name the "
-                "verdicts on them, with what was `judged` of each."
-            )
-            raise InputError(msg)
+        refuse_other_responses(items, found.response_hashes or (), what="verdicts")
         return found
 
     async def acollect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
