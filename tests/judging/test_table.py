@@ -1,6 +1,7 @@
 """The verdict table: what stands in every cell, long and wide."""
 
 import dataclasses
+import hashlib
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,9 @@ from voirdire.judging import ScriptedJudge, judge_file, judge_items
 from voirdire.records import Item
 
 LONG = ["item", "judge", "question", "label", "probability", "source", "threshold", "behavior"]
-LONG += ["failure", "fingerprint"]
+LONG += ["failure", "fingerprint", "response_hash"]
 CLASSES = ["refuse.bad", "refuse.good", "refuse.poor", "chat.good", "chat.poor"]
-WIDE = ["item", "behavior", "sorry", "rude", *CLASSES, "judge", "fingerprint"]
+WIDE = ["item", "behavior", "sorry", "rude", *CLASSES, "response_hash", "judge", "fingerprint"]
 
 
 @pytest.fixture
@@ -41,6 +42,17 @@ def test_classes_are_exact_and_the_hard_one_is_the_label(batch, judge):
     assert frame["label"].to_list() == [True, False, False, True, False]
     assert frame["source"].to_list() == [judge.source] * 2 + ["derived"] * 3
     assert frame["fingerprint"].unique().to_list() == [batch.fingerprint]
+
+
+def test_every_row_has_the_hash_of_its_response(judge, rubric):
+    items = [Item(id="a", response="0.1 0.2"), Item(id="b", response="0.3 0.4", other="é")]
+
+    frame = voirdire.judge(items, judge=judge, rubric=rubric).frame()
+
+    texts = {"a": b'["0.1 0.2",null]', "b": '["0.3 0.4","é"]'.encode()}
+    assert set(frame.select("item", "response_hash").rows()) == {
+        (name, f"sha256:{hashlib.sha256(text).hexdigest()[:16]}") for name, text in texts.items()
+    }
 
 
 def test_a_proposition_is_true_from_the_threshold_on(items, judge, rubric):

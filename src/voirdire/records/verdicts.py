@@ -68,15 +68,6 @@ LONG_COLUMNS = (
 _MORE_COLUMNS = {"response_hash", "missing_mass", "spread"}
 """What may stand behind them."""
 
-_WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
-"""What the columns of a wide table begin and end with."""
-
-_ANSWERED_BY = "answered_by"
-"""What stands before its end where the judge is a cascade: which of the two answered an item."""
-
-_THRESHOLD = "threshold"
-"""What stands before its end where it is not 1/2: a number, or JSON with one by proposition."""
-
 _FRACTIONS = {"probability", "missing_mass"}
 _NO_CLASS = "an answer that the class needs is missing"
 
@@ -641,10 +632,10 @@ def _wide_frame(verdicts: Verdicts) -> pl.DataFrame:
         whole = np.full((n_items, len(row.classes)), np.nan)
         whole[row.rows] = row.probabilities
         named += zip(row.questions, whole.T, strict=True)
-    if verdicts.answered_by is not None:  # which judge of a cascade answered an item
-        named.append(("answered_by", pl.Series(verdicts.answered_by, dtype=pl.String)))
     if verdicts.response_hashes is not None:
         named.append(("response_hash", pl.Series(verdicts.response_hashes, dtype=pl.String)))
+    if verdicts.answered_by is not None:  # which judge of a cascade answered an item
+        named.append(("answered_by", pl.Series(verdicts.answered_by, dtype=pl.String)))
     if verdicts.threshold != USUAL_THRESHOLD:  # a number, or JSON with one by proposition
         cell = threshold_to_cell(verdicts.threshold)
         named.append(("threshold", pl.repeat(cell, n_items, eager=True)))
