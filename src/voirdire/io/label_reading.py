@@ -430,7 +430,7 @@ class _Reader:
         columns = self.table.columns
         if len(columns) == 1 and any(mark in columns[0] for mark in ",;\t|"):
             way_out = "Declare the `delimiter` that parts its columns."
-        elif len(columns) > _FEW_COLUMNS + 2 * len(self.table.load(columns[:1]).lines):
+        elif 1 < len(self.table.load(columns[:1]).lines) < (len(columns) - _FEW_COLUMNS) / 2:
             way_out = (
                 "It looks as if raters were rows and items columns: turn it, so that each item is "
                 "a row and each rater a column."
