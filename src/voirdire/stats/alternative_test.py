@@ -24,7 +24,7 @@ from voirdire.stats.label_arrays import name_columns
 from voirdire.stats.outcome import CONSTANT_LEVEL, Yardsticks, decide_outcome, describe_panel
 from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.preparation import prepare
+from voirdire.stats.preparation import LabelArrays, prepare
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, TTest, WorstCase
 from voirdire.stats.uncertainty import bootstrap_judge
 
@@ -144,10 +144,9 @@ def alt_test(
     check_names(settings, known, of="alt_test")
     plan = change_fields(plan or TestPlan(n_resamples=0), settings)
     names = names or Names()
-    prepared = prepare(
-        judges,
-        humans,
-        plan=plan,
+    labels = LabelArrays(
+        judges=judges,
+        humans=humans,
         alignment=alignment,
         label_sets=label_sets,
         values=values,
@@ -157,6 +156,7 @@ def alt_test(
         clusters=clusters,
         annotators=names.annotators,
     )
+    prepared = prepare(labels, plan)
     names = names.of_everyone(prepared.raters)
     asked = prepared.comparison.asked(prepared.raters)
     together = [np.flatnonzero(asked.all(axis=0)).tolist()]
@@ -177,12 +177,13 @@ def alt_test(
     if any(judge not in run.crowds or not run.crowds[judge].tests for judge in untested):
         msg = f"ω is undefined: no annotator has {plan.min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-    shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
     part_of = {judge: part for part in parts for judge in part.judges}
     return [
         result
         for judge in sorted(part_of)
-        for result in _judge_results(run, part_of[judge], judge, names=names, alignment=shown)
+        for result in _judge_results(
+            run, part_of[judge], judge, names=names, alignment=labels.alignment_name
+        )
     ]
 
 

@@ -7,8 +7,7 @@ cluster) contributes, summed over annotators: the same item is never counted as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from inspect import signature
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from voirdire.errors import InputError
 from voirdire.stats.intervals import sum_units, take_units
 from voirdire.stats.outcome_sums import HUMAN_WINS
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.preparation import prepare
+from voirdire.stats.preparation import LabelArrays, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +35,7 @@ _OF_PLAN = (
     *("similarity", "weights", "quality", "expert"),
     *("min_items", "min_annotators", "confidence_level"),
 )
-_OF_LABELS = [
-    name for name in signature(prepare).parameters if name not in ("judges", "humans", "plan")
-]
+_OF_LABELS = [row.name for row in fields(LabelArrays) if row.name not in ("judges", "humans")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,17 +138,15 @@ def compare_judges(
     (True, True)
     """
     check_names(settings, [*_OF_LABELS, *_OF_PLAN], of="compare_judges")
-    labels = {name: settings.pop(name) for name in _OF_LABELS if name in settings}
+    about = {name: settings.pop(name) for name in _OF_LABELS if name in settings}
     plan = change_fields(plan or TestPlan(), settings)
-    prepared = prepare(judges, humans, plan=plan, **labels)
+    labels = LabelArrays(judges=judges, humans=humans, **about)
+    prepared = prepare(labels, plan)
     n_judges = prepared.raters.judges.shape[1]
     shown = [str(number) for number in range(n_judges)] if names is None else list(names)
     if isinstance(names, str) or not len(shown) == len(set(shown)) == n_judges:
         msg = f"`names` must name all {n_judges} judges, each once, got {len(set(shown))} names."
         raise InputError(msg)
-    alignment = labels.get("alignment", "accuracy")
-    if not isinstance(alignment, str):
-        alignment = getattr(alignment, "__name__", "custom")
     pairs = list(combinations(range(n_judges), 2))
     outcomes = prepared.comparison.outcomes(prepared.raters) if pairs else []
     figures = [
@@ -162,7 +157,7 @@ def compare_judges(
         JudgeDifference(
             judge_a=shown[a],
             judge_b=shown[b],
-            alignment=alignment,
+            alignment=labels.alignment_name,
             confidence_level=plan.confidence_level,
             p_adjusted=float(p_value),
             **row,

@@ -51,29 +51,39 @@ class Prepared:
     label_sets: LabelSets | None
 
 
-def prepare(
-    judges: ArrayLike,
-    humans: ArrayLike,
-    *,
-    plan: TestPlan,
-    alignment: AlignmentName | VectorizedScore = "accuracy",
-    label_sets: ArrayLike | LabelSets | None = None,
-    values: Sequence[Any] | None = None,
-    n_codes: int | None = None,
-    failed: ArrayLike | None = None,
-    gold: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    annotators: Sequence[str] = (),
-) -> Prepared:
-    """Check the labels for `voirdire.stats.alt_test`, and gather what it computes on.
+@dataclass(frozen=True, kw_only=True)
+class LabelArrays:
+    """The labels under examination, as `voirdire.stats.alt_test` takes them.
 
-    `annotators` are the names by which the plan calls them; column numbers where there are none.
+    `annotators` are the names by which a plan calls them; column numbers where there are none.
     """
-    if not callable(alignment):
-        check_choice("alignment", alignment, AlignmentName)
-    people = check_humans(humans, numeric=alignment == "neg_rmse")
-    machines, failures = check_judges(judges, failed, people)
-    names = name_columns("annotators", annotators or None, people.shape[1])
+
+    judges: ArrayLike
+    humans: ArrayLike
+    alignment: AlignmentName | VectorizedScore = "accuracy"
+    label_sets: ArrayLike | LabelSets | None = None
+    values: Sequence[Any] | None = None
+    n_codes: int | None = None
+    failed: ArrayLike | None = None
+    gold: ArrayLike | None = None
+    clusters: ArrayLike | None = None
+    annotators: Sequence[str] = ()
+
+    @property
+    def alignment_name(self) -> str:
+        """What results call the alignment."""
+        if isinstance(self.alignment, str):
+            return self.alignment
+        return str(getattr(self.alignment, "__name__", "custom"))
+
+
+def prepare(labels: LabelArrays, plan: TestPlan) -> Prepared:
+    """Check the labels, and gather what the test computes on."""
+    if not callable(labels.alignment):
+        check_choice("alignment", labels.alignment, AlignmentName)
+    people = check_humans(labels.humans, numeric=labels.alignment == "neg_rmse")
+    machines, failures = check_judges(labels.judges, labels.failed, people)
+    names = name_columns("annotators", labels.annotators or None, people.shape[1])
     if plan.expert is not None and str(plan.expert) not in names:
         listing = list_names([repr(shorten(name)) for name in names])
         msg = f"`expert` must be one of the annotators {listing}, got {shorten(plan.expert)!r}."
@@ -83,9 +93,10 @@ def prepare(
         humans=people,
         judges=machines,
         failed=failures,
-        reference=check_reference(people, expert=expert, gold=gold),
-        clusters=check_units(clusters, len(people)),
+        reference=check_reference(people, expert=expert, gold=labels.gold),
+        clusters=check_units(labels.clusters, len(people)),
     )
+    label_sets, values, n_codes = labels.label_sets, labels.values, labels.n_codes
     if label_sets is not None and not isinstance(label_sets, LabelSets):
         label_sets = LabelSets.from_membership(label_sets)
     n_seen = raters.n_codes_seen()
@@ -101,7 +112,11 @@ def prepare(
     settings = TestSettings(
         epsilons=np.asarray(check_epsilons(plan.epsilon)),
         mode=plan.epsilon_mode,
-        design="clustered" if clusters is not None else "weighted" if plan.weights else "items",
+        design="clustered"
+        if labels.clusters is not None
+        else "weighted"
+        if plan.weights
+        else "items",
         false_discovery_rate=plan.false_discovery_rate,
         min_items=plan.min_items,
         family=plan.family,
@@ -113,7 +128,7 @@ def prepare(
     n_known = max(n_seen, n_codes or 0)
     comparison = Comparison(
         scorer=make_scorer(
-            alignment,
+            labels.alignment,
             humans=people,
             n_codes=n_known,
             label_sets=label_sets,

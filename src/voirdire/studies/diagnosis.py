@@ -21,7 +21,7 @@ from voirdire.stats import (
 from voirdire.stats.diagnosis import item_gaps
 from voirdire.stats.intervals import take_units
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.preparation import prepare
+from voirdire.stats.preparation import LabelArrays, prepare
 from voirdire.studies.examination import label_arrays
 
 if TYPE_CHECKING:
@@ -319,13 +319,13 @@ def _slices(
     alignment: AlignmentName | VectorizedScore,
 ) -> Iterator[tuple[SliceResult, ...]]:
     """Compare every judge's slices."""
-    prepared = prepare(
-        matrix.answers,
-        matrix.humans,
-        plan=replace(plan, weights=None),
+    labels = LabelArrays(
+        judges=matrix.answers,
+        humans=matrix.humans,
         annotators=matrix.annotators,
         **label_arrays(matrix, alignment),
     )
+    prepared = prepare(labels, replace(plan, weights=None))
     columns = [(name, values) for name, (values, _) in cuts.items()]
     for gaps in item_gaps(prepared):
         rows = compare_slices(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,12 +74,9 @@ def make_result(
     compared: NDArray[np.bool_],
     units: NDArray[np.intp] | None,
     confidence_level: float,
-    n_raters: int,
-    weights: Weights | None = None,
     reach: NDArray[np.float64] | None = None,
     least: float = -1.0,
-    n_items: int | None = None,
-    reason: str | None = None,
+    **fields: Any,
 ) -> AgreementResult:
     """Make a coefficient with its interval; see `make_interval`, and AgreementResult.
 
@@ -95,19 +92,16 @@ def make_result(
         confidence_level=confidence_level,
         least=least,
     )
-    if reason is None and n_units < 2:
-        reason = "an interval needs at least two items, or two clusters"
+    if fields["reason"] is None and n_units < 2:
+        fields["reason"] = "an interval needs at least two items, or two clusters"
     return AgreementResult(
         coefficient=coefficient,
-        weights=weights,
         estimate=float(estimate),
         low=low,
         high=high,
         confidence_level=confidence_level,
-        n_items=int(np.count_nonzero(compared)) if n_items is None else n_items,
-        n_raters=n_raters,
         n_clusters=n_units,
-        reason=reason,
+        **{"n_items": int(np.count_nonzero(compared))} | fields,
     )
 
 
@@ -115,14 +109,15 @@ def undefined(
     coefficient: str, weights: Weights | None, confidence_level: float, reason: str
 ) -> AgreementResult:
     """Return an undefined coefficient."""
-    return make_result(
-        coefficient,
-        math.nan,
-        np.zeros(0),
-        compared=np.zeros(0, dtype=np.bool_),
-        units=None,
-        confidence_level=confidence_level,
-        n_raters=0,
+    return AgreementResult(
+        coefficient=coefficient,
         weights=weights,
+        estimate=math.nan,
+        low=math.nan,
+        high=math.nan,
+        confidence_level=confidence_level,
+        n_items=0,
+        n_raters=0,
+        n_clusters=0,
         reason=reason,
     )
