@@ -29,6 +29,9 @@ Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 _CELLS_AT_ONCE = 1 << 22
 _SETS_AT_ONCE = 512
 
+_WIDEST_TABLE = 1 << 24
+"""Largest range of integers that are coded by a table."""
+
 
 class Disagreement:
     """Disagreement of coded labels; categories are declared, or those that occur."""
@@ -175,21 +178,47 @@ def code_labels(
     if weights != "jaccard" and label_sets is not None:
         msg = f"`label_sets` must be None unless `weights` is 'jaccard', got {weights!r}."
         raise InputError(msg)
-    by_column = [np.unique(column) for column in matrix.T]
-    values = np.unique(np.concatenate([*by_column, np.zeros(0, dtype=matrix.dtype)]))
-    values = values[~np.isnan(values)] if matrix.dtype.kind == "f" else values[values >= 0]
+    found = _find_labels(matrix)
     if weights == "jaccard":
         if categories is not None:
             msg = "`categories` must be None for the weights 'jaccard'; those that occur count."
             raise InputError(msg)
-        return _code_sets(matrix, values, label_sets)
-    if categories is not None:
-        values = _check_categories(categories, values)
+        return _code_sets(matrix, found, label_sets)
+    values = found if categories is None else _check_categories(categories, found)
+    return CodedLabels(
+        codes=_look_up(matrix, found, values),
+        values=values,
+        weights=weights,
+        declared=categories is not None,
+    )
+
+
+def _find_labels(matrix: NDArray[Any]) -> NDArray[Any]:
+    """List the labels that occur, ascending."""
+    n_cells = int(matrix.max(initial=-1)) + 2 if matrix.dtype.kind != "f" else _WIDEST_TABLE
+    if n_cells < _WIDEST_TABLE:  # faster than sorting
+        seen = np.zeros(n_cells, dtype=np.bool_)
+        for column in matrix.T:
+            seen[column] = True  # -1 marks the last, no label
+        return np.flatnonzero(seen[:-1])
+    by_column = [np.unique(column) for column in matrix.T]
+    labels = np.unique(np.concatenate([*by_column, np.zeros(0, dtype=matrix.dtype)]))
+    return labels[~np.isnan(labels) if matrix.dtype.kind == "f" else labels >= 0]
+
+
+def _look_up(matrix: NDArray[Any], found: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Replace each label by its place among the ascending values."""
     codes = np.empty(matrix.T.shape, dtype=np.min_scalar_type(-max(len(values), 1) - 1))
+    if matrix.dtype.kind != "f" and found.max(initial=-1) < _WIDEST_TABLE - 2:
+        table = np.full(int(found.max(initial=-1)) + 2, -1, dtype=codes.dtype)
+        table[found] = np.searchsorted(values, found)
+        for coded, column in zip(codes, matrix.T, strict=True):
+            coded[:] = table[column]
+        return codes
     for coded, column in zip(codes, matrix.T, strict=True):
-        coded[:] = np.searchsorted(values, column)
-        coded[np.isnan(column) if matrix.dtype.kind == "f" else column < 0] = -1
-    return CodedLabels(codes=codes, values=values, weights=weights, declared=categories is not None)
+        missing = np.isnan(column) if matrix.dtype.kind == "f" else column < 0
+        coded[:] = np.where(missing, -1, np.searchsorted(values, column))
+    return codes
 
 
 def _check_type(matrix: NDArray[Any], weights: Weights | None) -> NDArray[Any]:
