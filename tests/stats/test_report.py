@@ -100,30 +100,6 @@ def test_each_kind_of_control_appears_once(results):
     assert [row for row in results[4].controls if row.control != "random"] == known
 
 
-@pytest.mark.ci
-def test_judges_and_epsilons_at_once_are_one_at_a_time(results):
-    failed = np.zeros((90, 3), dtype=bool)
-    failed[:5, 2] = True
-
-    for number, result in enumerate(results):
-        judge, epsilon = divmod(number, 2)
-        [alone] = stats.alt_test(
-            JUDGES[:, judge],
-            HUMANS,
-            epsilon=(0.0, 0.2)[epsilon],
-            failed=failed[:, judge],
-            names=stats.Names(
-                judges=[NAMES.judges[judge]],
-                annotators=NAMES.annotators,
-                question="tone",
-                label=NAMES.label,
-                settings={"seed": 0},
-            ),
-        )
-
-        assert alone == result
-
-
 def test_without_names_columns_are_numbers():
     [result] = stats.alt_test(JUDGES[:, 0], HUMANS, epsilon=0.2)
 
