@@ -158,30 +158,38 @@ def measure_change(
     >>> found.questions[0].flip_rate.estimate
     0.2
     """
-    first, second = _matrix(before, "before"), _matrix(after, "after")
+    check_fraction("confidence_level", confidence_level)
+    check_count("n_swaps", n_swaps, minimum=99)
+    first, second = (np.asarray(values, dtype=np.float64) for values in (before, after))
+    for name, table in (("before", first), ("after", second)):
+        if table.ndim != 2:
+            msg = f"`{name}` must have the shape (n_items, n_questions), got {table.shape}."
+            raise InputError(msg)
     if first.shape != second.shape:
         msg = f"`before` and `after` must have the same shape, got {first.shape}, {second.shape}."
         raise InputError(msg)
-    check_fraction("confidence_level", confidence_level)
-    check_count("n_swaps", n_swaps, minimum=99)
     units = check_units(clusters, len(first))
-    given = _labels(labels, shape=first.shape, name="labels")
-    if given is None:
-        given = (_cut(first), _cut(second))
-    asked_twice = _labels(noise, shape=first.shape, name="noise")
+    if labels is None:
+        cut = [np.where(np.isnan(values), -1, values >= 0.5) for values in (first, second)]
+        labels = cut[0], cut[1]
+    flips = _find_flips(labels, shape=first.shape, name="labels")
+    twice = np.full(first.shape, -1, dtype=np.int8)
+    if noise is not None:
+        twice = _find_flips(noise, shape=first.shape, name="noise")
+    # flips under the change less those between two askings, over all questions of an item
+    both = (flips >= 0) & (twice >= 0)
+    excess = np.where(both, flips.astype(np.float64) - twice, 0.0).sum(axis=1, keepdims=True)
     difference = np.where(np.isnan(second - first), 0.0, second - first)
-    flips = _flips(*given)
-    twice = None if asked_twice is None else _flips(*asked_twice)
-    excess = _excess(flips, twice)
-    by_question, together, extra = _swap_p_values(
-        _unit_sums(difference, units), _unit_sums(excess, units), n_swaps, rng
+    moved, surplus = (
+        np.stack([sum_units(column, units) for column in table.T], axis=1)
+        for table in (difference, excess)
     )
-    none = np.full(first.shape, -1, dtype=np.int8)
+    by_question, together, extra = _swap_p_values(moved, surplus, n_swaps, rng)
     questions = tuple(
         _measure_question(
             second[:, k] - first[:, k],
             flips[:, k],
-            (none if twice is None else twice)[:, k],
+            twice[:, k],
             units=units,
             level=confidence_level,
             p_value=float(by_question[k]),
@@ -192,49 +200,19 @@ def measure_change(
         questions=questions,
         n_items=int((flips >= 0).any(axis=1).sum()),
         p_value=together,
-        excess_p_value=float("nan") if twice is None else extra,
+        excess_p_value=float("nan") if noise is None else extra,
     )
 
 
-def _matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 2:
-        msg = f"`{name}` must have the shape (n_items, n_questions), got {found.shape}."
-        raise InputError(msg)
-    return found
-
-
-def _labels(
-    given: tuple[ArrayLike, ArrayLike] | None, *, shape: tuple[int, ...], name: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    if given is None:
-        return None
-    first, second = (np.asarray(table, dtype=np.int64) for table in given)
+def _find_flips(
+    labels: tuple[ArrayLike, ArrayLike], *, shape: tuple[int, ...], name: str
+) -> NDArray[np.int8]:
+    """1 where labels differ, 0 where they are the same, -1 where one is missing."""
+    first, second = (np.asarray(table, dtype=np.int64) for table in labels)
     if first.shape != shape or second.shape != shape:
         msg = f"`{name}` must be two tables of shape {shape}, got {first.shape}, {second.shape}."
         raise InputError(msg)
-    return first, second
-
-
-def _cut(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.where(np.isnan(values), -1, values >= 0.5).astype(np.int64)
-
-
-def _flips(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int8]:
-    """1 where labels differ, 0 where they are the same, -1 where one is missing."""
     return np.where((first < 0) | (second < 0), -1, first != second).astype(np.int8)
-
-
-def _excess(flips: NDArray[np.int8], twice: NDArray[np.int8] | None) -> NDArray[np.float64]:
-    """Flips under the change less those between two askings, over all questions of an item."""
-    if twice is None:
-        return np.zeros((len(flips), 1))
-    both = (flips >= 0) & (twice >= 0)
-    return np.where(both, flips.astype(np.float64) - twice, 0.0).sum(axis=1, keepdims=True)
-
-
-def _unit_sums(table: NDArray[np.float64], units: NDArray[np.intp] | None) -> NDArray[np.float64]:
-    return np.stack([sum_units(column, units) for column in table.T], axis=1)
 
 
 def _swap_p_values(
