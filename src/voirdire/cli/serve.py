@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import Annotated
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire.cli import options as typed
-from voirdire.cli.calls import UsageError
+from voirdire.cli.calls import UsageError, is_source, require
 from voirdire.cli.models import UsualOptions, make_judge_or_own
 from voirdire.cli.printing import say_notes, say_warnings, start_reading
-from voirdire.judging import LiveSettings
+from voirdire.judging import LiveSettings, ModelSettings
 from voirdire.web import ServerSettings
+
+if TYPE_CHECKING:
+    from voirdire.rewards import LiveReward
 
 TOKEN_VARIABLE = "VOIRDIRE_TOKEN"  # noqa: S105  # the name of a variable
 DEFAULT_STORE = "voirdire-replies.sqlite"
 
 
-@typed.group_of("The server", 3, without=("token", "head_s", "body_s", "hosts"))
+@typed.group_of("The server", 3, without=("token", "body_s", "hosts"))
 class ServerOptions(ServerSettings):
     """Who may ask, how much, and how long."""
 
@@ -30,10 +35,57 @@ class RequestOptions(LiveSettings):
     """How long a request may take, and what is kept."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Served:
+    """What is served; each worker makes it anew, since keys and connections do not travel."""
+
+    reward: Path | None
+    rubric: str | None
+    certificates: tuple[Path, ...]
+    require_certified: bool
+    center: bool
+    judge: str | None
+    other_judge: bool
+    asking: ModelSettings
+    store: str
+    requests: LiveSettings
+
+    def __call__(self) -> LiveReward:
+        with warnings.catch_warnings():  # said once, when the command read the reward
+            warnings.simplefilter("ignore")
+            return self.open()
+
+    def open(self) -> LiveReward:
+        """Read the reward, make the judge, and warn of what its certificates lack."""
+        from voirdire.rewards import LiveReward, load_reward
+        from voirdire.rewards.certification import read_certificate
+        from voirdire.rewards.given_weights import reward_without_weights
+
+        judge = make_judge_or_own(self.judge, self.asking)
+        if self.reward is not None:
+            certified = self.require_certified
+            reward = load_reward(self.reward, rubric=self.rubric, require_certified=certified)
+        else:
+            reward = reward_without_weights(
+                judge or "local",
+                rubric=self.rubric or "safety",
+                certificates=[read_certificate(path) for path in self.certificates],
+            )
+        return LiveReward(
+            reward,
+            settings=self.requests,
+            judge=judge,
+            other_judge=self.other_judge,
+            store=self.store,
+            center=self.center,
+        )
+
+
 def serve_command(
     *,
-    reward: typed.RewardFile,
+    reward: Annotated[Path | None, Parameter(validator=is_source, metavar="FILE.json")] = None,
     rubric: typed.RewardRubric = None,
+    certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
     require_certified: typed.RequireCertified = False,
     center: bool = False,
     judge: typed.RewardJudge = None,
@@ -47,14 +99,20 @@ def serve_command(
     server: ServerOptions = ServerOptions(),
     requests: RequestOptions = RequestOptions(),
 ) -> None:
-    """Give rewards over HTTP, to whatever trains: POST /v1/rewards, or OpenRLHF's own form.
+    """Give rewards over HTTP to whatever trains, and a judge to whatever asks a decision model.
 
-    Prints its address when it takes requests. No text of a request is ever in the log.
+    Rewards: POST /v1/rewards, or OpenRLHF's own form. The judge, also without a reward: POST
+    /v1/systemone and /v1/decisions. Prints its address when it takes requests. No text of a request
+    is ever in the log.
 
     SIGTERM and Ctrl-C let the requests under way end.
 
     Parameters
     ----------
+    reward
+        The reward, as `voirdire fit` writes it. Without one the judge alone is served.
+    certificates
+        Certificate of an examination of a judge that is served alone; repeatable.
     center
         Take off the mean that each behavior's rule rewards had in the fit, so that behaviors
         compare.
@@ -73,9 +131,12 @@ def serve_command(
     json_log
         Write the log as JSON lines.
     """
+    rule = "`--reward` must name a reward, or `--judge` a judge that is served alone."
+    require(reward is not None or judge not in (None, "own"), rule)
+    rule = "`--certificate` must stand beside a `--judge` that is served alone: a reward has its own."
+    require(reward is None or not certificates, rule)
     if asking.max_cost is not None:  # each worker keeps the limit by itself
         asking = replace(asking, max_cost=asking.max_cost / server.workers)
-    live_judge = make_judge_or_own(judge, asking)
     start_reading()
     # never typed itself: what is typed is seen in the list of processes
     secret = os.environ.get(TOKEN_VARIABLE if token is None else token)
@@ -85,19 +146,28 @@ def serve_command(
             "and leave the token itself there."
         )
         raise UsageError(msg)
+    make = _Served(
+        reward=reward,
+        rubric=rubric,
+        certificates=tuple(certificates),
+        require_certified=require_certified,
+        center=center,
+        judge=judge,
+        other_judge=other_judge,
+        asking=asking,
+        store=DEFAULT_STORE if store is None else store,
+        requests=replace(requests, most_waiting=server.queue),
+    )
     with say_warnings():
-        from voirdire.rewards.live import LiveReward
-        from voirdire.rewards.reward_file import load_reward
         from voirdire.web import serve
 
-        live = LiveReward(
-            load_reward(reward, rubric=rubric, require_certified=require_certified),
-            settings=replace(requests, most_waiting=server.queue),
-            judge=live_judge,
-            other_judge=other_judge,
-            store=DEFAULT_STORE if store is None else store,
-            center=center,
-        )
+        live = make.open()
     say_notes(live.notes)
-    settings = replace(server, token=secret or None)
-    serve(live, settings=settings, started=print, host=host, port=port, json_log=json_log)
+    serve(
+        live if server.workers == 1 else make,
+        settings=replace(server, token=secret or None),
+        started=print,
+        host=host,
+        port=port,
+        json_log=json_log,
+    )

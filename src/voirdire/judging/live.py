@@ -112,6 +112,11 @@ class LiveJudge:
         self._waiting: Counter[bytes] = Counter()
 
     @property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the columns of its verdicts: the propositions, then numbers."""
+        return self._names
+
+    @property
     def state(self) -> LiveState:
         """State of the judge."""
         return self._engine.state

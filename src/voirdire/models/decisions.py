@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire._types import ReplyForm
     from voirdire.models.port import ChatRequest, TypedQuestion
 
-__all__ = ["DIALECTS", "MOST_QUESTIONS", "DecisionModel", "Dialect"]
+__all__ = ["DIALECTS", "MOST_QUESTIONS", "DecisionModel", "Dialect", "write_questions"]
 
 Dialect: TypeAlias = Literal["systemone", "decisions"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -172,6 +172,11 @@ def _read_usage(counts: Any) -> Usage | None:
 
 
 # The dialects -------------------------------------------------------------------------------------
+
+
+def write_questions(api: Dialect, questions: Sequence[TypedQuestion]) -> Any:
+    """Write questions as a dialect asks them."""
+    return _DIALECTS[api][1](questions)
 
 
 def _ask_systemone(questions: Sequence[TypedQuestion]) -> dict[str, Any]:

@@ -29,10 +29,17 @@ from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from voirdire.judging.jury import JudgeLike
+    from voirdire.records import Certificate
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["list_versions", "load_behavior_rubric", "reward_of_weights", "write_time"]
+__all__ = [
+    "list_versions",
+    "load_behavior_rubric",
+    "reward_of_weights",
+    "reward_without_weights",
+    "write_time",
+]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -130,6 +137,27 @@ def reward_of_weights(
         judge=_make_judge(judge, loaded, bound=bound),
         behaviors={row.id: behaviors[row.id] for row in loaded.behaviors if row.id in behaviors},
         settings={"given_weights": True, "use_base": use_base},
+        created=write_time(),
+        versions=list_versions(),
+    )
+
+
+def reward_without_weights(
+    judge: JudgeLike,
+    *,
+    rubric: Rubric | str | Path,
+    certificates: Sequence[Certificate] = (),
+) -> RewardModel:
+    """Make a reward that pays for nothing, to serve a judge with its certificates alone."""
+    from voirdire.judging.binding import plan_judging
+
+    plan = plan_judging(judge, rubric)
+    return RewardModel(
+        name=plan.judge.name,
+        rubric=plan.rubric,
+        judge=describe_judge(plan, made_from=judge),
+        behaviors={},
+        certificates=tuple(certificates),
         created=write_time(),
         versions=list_versions(),
     )

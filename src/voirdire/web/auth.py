@@ -10,13 +10,12 @@ import ipaddress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from voirdire.web.refusals import RefusedError
-from voirdire.web.requests import header_values
+from voirdire.web.forms import RefusedError
 
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-__all__ = ["Auth", "is_loopback"]
+__all__ = ["Auth", "is_loopback", "list_header"]
 
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 
@@ -38,23 +37,25 @@ class Auth:
         self._digest = None if token is None else hashlib.sha256(token.encode()).digest()
         self._hosts = frozenset(name.lower() for name in hosts)
 
-    def refusal(self, scope: Scope, *, is_open: bool, is_posted: bool) -> RefusedError | None:
-        """Return why a request is refused, whatever its body holds; None where it is not."""
+    def check(self, scope: Scope, *, is_open: bool) -> None:
+        """Refuse a request by its head, whatever its body holds."""
         if self._digest is None:
-            hosts = header_values(scope, b"host")
+            hosts = list_header(scope, b"host")
             if not hosts or not all(map(self._is_own_name, hosts)):
                 msg = "The server answers to names of this machine only. Start it with a token."
-                return RefusedError("wrong_host", msg)
+                raise RefusedError("wrong_host", msg)
         elif not is_open:
-            shown = header_values(scope, b"authorization")
+            shown = list_header(scope, b"authorization")
             if not (len(shown) == 1 and self._is_token(shown[0], self._digest)):
                 msg = "Send the header `Authorization: Bearer TOKEN` with the server's token."
-                return RefusedError("no_token", msg)
-        if is_posted and not _is_json(header_values(scope, b"content-type")):
+                raise RefusedError("no_token", msg, www_authenticate="Bearer")
+        if scope["method"] == "POST":
             # another site's page cannot make a browser post this without a preflight request
-            msg = "Send the header `Content-Type: application/json`."
-            return RefusedError("wrong_type", msg)
-        return None
+            kinds = list_header(scope, b"content-type")
+            kind = kinds[0].partition(b";")[0].strip().lower() if len(kinds) == 1 else b""
+            if kind != b"application/json":
+                msg = "Send the header `Content-Type: application/json`."
+                raise RefusedError("wrong_type", msg)
 
     def _is_own_name(self, named: bytes) -> bool:
         """Return whether a `Host` header is a name of this machine, or one of the further ones.
@@ -62,7 +63,12 @@ class Auth:
         Another site can let its own name point to this machine (DNS rebinding), and reach local
         servers through the user's browser. It cannot change the name that the browser sends.
         """
-        host = _host_of(named)
+        text = named.decode("latin-1").strip()
+        if text.startswith("["):
+            text = text[1:].partition("]")[0]
+        elif ":" in text:
+            text = text.rpartition(":")[0]
+        host = text.lower().rstrip(".")
         return is_loopback(host) or host in self._hosts
 
     @staticmethod
@@ -71,15 +77,20 @@ class Auth:
 
         Some clients can send a password only, in an address such as ``http://user:token@host/``.
         """
-        scheme, _, given = authorization.strip().partition(b" ")
+        scheme, _, shown = authorization.strip().partition(b" ")
         if scheme.lower() == b"basic":
             try:
-                given = base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+                shown = base64.b64decode(shown.strip(), validate=True).partition(b":")[2]
             except (binascii.Error, ValueError):
-                given = b""
+                shown = b""
         elif scheme.lower() != b"bearer":
             return False
-        return hmac.compare_digest(hashlib.sha256(given.strip()).digest(), digest)
+        return hmac.compare_digest(hashlib.sha256(shown.strip()).digest(), digest)
+
+
+def list_header(scope: Scope, name: bytes) -> list[bytes]:
+    """Return the values of a header."""
+    return [value for key, value in scope["headers"] if key == name]
 
 
 @lru_cache(maxsize=64)
@@ -91,20 +102,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return False
-
-
-def _host_of(named: bytes) -> str:
-    """Read a `Host` header, without its port."""
-    try:
-        text = named.decode("ascii").strip()
-    except UnicodeDecodeError:
-        return ""
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif ":" in text:
-        text = text.rpartition(":")[0]
-    return text.lower().rstrip(".")
-
-
-def _is_json(kinds: list[bytes]) -> bool:
-    return len(kinds) == 1 and kinds[0].partition(b";")[0].strip().lower() == b"application/json"

@@ -10,32 +10,27 @@ import contextlib
 import logging
 import sys
 import threading
+import time
 import traceback
 from collections import deque
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterator
 
-__all__ = ["describe_error", "keep_loop_quiet", "log", "log_access", "log_error", "write_logs"]
+__all__ = ["describe_error", "keep_quiet", "log", "log_access", "log_error", "make_log_config"]
 
 log = logging.getLogger("voirdire.server")
-_access = logging.getLogger("voirdire.server.access")
-_LEVELS = {
-    "voirdire": logging.INFO,
-    "uvicorn": logging.WARNING,
-    "asyncio": logging.WARNING,
-    "concurrent.futures": logging.WARNING,
-}
+_LEVELS = {"voirdire": "INFO", "uvicorn": "WARNING", "asyncio": "WARNING", "concurrent": "WARNING"}
+_ACCESS = "voirdire.server.access"
 _ACCESS_FIELDS = ("client", "method", "route", "status", "milliseconds")
 _MOST_FRAMES = 12
 _MOST_LINES = 10_000
+_accesses: deque[tuple[Any, ...]] = deque(maxlen=_MOST_LINES)
 _LAST_S = 2.0
 _PAUSE_S = 0.05
 
@@ -55,50 +50,41 @@ def log_error(what: str, error: BaseException) -> None:
 
 
 def log_access(route: str, *, method: str, status: int, seconds: float, client: str) -> None:
-    """Write a request down: its route, never its query or its body."""
-    if _access.isEnabledFor(logging.INFO):
-        _access.info("%s %s %s %d %.1f ms", client, method, route, status, seconds * 1e3)
+    """Write a request down: its route, never its query or its body.
+
+    A record of `logging` would take as long as a reward that is remembered.
+    """
+    _accesses.append((time.time(), client, method, route, status, seconds * 1e3))
 
 
-@contextmanager
-def write_logs(*, as_json: bool) -> Iterator[None]:
-    """Send what our loggers and those of the server say to standard error, for the time being."""
-    handler = _ThreadedHandler(sys.stderr)
-    handler.setFormatter(
-        _JsonFormatter() if as_json else _TextFormatter("%(asctime)s %(levelname)s %(message)s")
-    )
-    loggers = [logging.getLogger(name) for name in _LEVELS]
-    before = [(row, row.handlers, row.propagate, row.level) for row in loggers]
-    hook = threading.excepthook
-    for logger in loggers:
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(_LEVELS[logger.name])
-    threading.excepthook = _log_thread_failure
-    try:
-        yield
-    finally:
-        threading.excepthook = hook
-        for logger, handlers, propagates, level in before:
-            logger.handlers, logger.propagate = handlers, propagates
-            logger.setLevel(level)
-        handler.close()
+def make_log_config(*, as_json: bool) -> dict[str, Any]:
+    """Configure our loggers and those of the server, here and in each worker."""
+    loggers = {
+        name: {"handlers": ["stderr"], "level": level, "propagate": False}
+        for name, level in _LEVELS.items()
+    }
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "handlers": {"stderr": {"()": _ThreadedHandler, "as_json": as_json}},
+        "loggers": loggers,
+    }
 
 
-def keep_loop_quiet(loop: asyncio.AbstractEventLoop) -> None:
-    """Let an event loop name what went wrong in a task without quoting it."""
-    loop.set_exception_handler(_log_task_failure)
+def keep_quiet(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a loop and threads name what went wrong in the background without quoting it."""
 
+    def log_task(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        del loop
+        error = context.get("exception")
+        log.error("in the background: %s", "?" if error is None else describe_error(error))
 
-def _log_task_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    del loop
-    error = context.get("exception")
-    where = "an unknown error" if error is None else describe_error(error)
-    log.error("in the background: %s", where)
+    def log_thread(failed: threading.ExceptHookArgs) -> None:
+        if failed.exc_value is not None:
+            log_error("in a thread", failed.exc_value)
 
-
-def _log_thread_failure(told: threading.ExceptHookArgs) -> None:
-    if told.exc_value is not None:
-        log_error("in a thread", told.exc_value)
+    loop.set_exception_handler(log_task)
+    threading.excepthook = log_thread
 
 
 class _ThreadedHandler(logging.Handler):
@@ -108,9 +94,9 @@ class _ThreadedHandler(logging.Handler):
     polls for lines: waking it for every line would cost more than the line.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, *, as_json: bool) -> None:
         super().__init__()
-        self._stream = stream
+        self._as_json = as_json
         self._records: deque[logging.LogRecord] = deque()
         self._is_closed = threading.Event()
         self._thread = threading.Thread(target=self._write, name="voirdire-log", daemon=True)
@@ -133,30 +119,33 @@ class _ThreadedHandler(logging.Handler):
             is_last = self._is_closed.wait(_PAUSE_S)
             lines = []
             while self._records:
-                lines.append(f"{self.format(self._records.popleft())}\n")
+                lines.append(self._format(self._records.popleft()))
+            while _accesses:
+                lines.append(self._format_access(*_accesses.popleft()))
             if lines:
                 with contextlib.suppress(OSError, ValueError):  # nobody is there any more
-                    self._stream.write("".join(lines))
-                    self._stream.flush()
+                    sys.stderr.write("".join(f"{line}\n" for line in lines))
+                    sys.stderr.flush()
 
-
-class _TextFormatter(logging.Formatter):
-    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name that logging calls
-        return describe_error(ei[1])
-
-
-class _JsonFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-        }
-        if record.name == _access.name and isinstance(record.args, tuple):
-            line |= zip(_ACCESS_FIELDS, record.args, strict=True)
-            line["milliseconds"] = round(line["milliseconds"], 3)
-        else:
-            line["message"] = record.getMessage()
-        if isinstance(record.exc_info, tuple) and record.exc_info[1] is not None:
-            line["error"] = describe_error(record.exc_info[1])
+    def _format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        told = "" if error is None else describe_error(error)
+        level, message = record.levelname, record.getMessage().strip()
+        if not self._as_json:
+            return f"{_write_time(record.created)} {level} {message}{told and ': '}{told}"
+        line = {"level": level.lower(), "logger": record.name, "message": message}
+        line = {"time": _write_time(record.created)} | line | ({"error": told} if told else {})
         return msgspec.json.encode(line).decode()
+
+    def _format_access(self, created: float, *values: Any) -> str:
+        if not self._as_json:
+            return "%s INFO %s %s %s %d %.1f ms" % (_write_time(created), *values)
+        line = dict(zip(_ACCESS_FIELDS, values, strict=True))
+        line["milliseconds"] = round(line["milliseconds"], 3)
+        line = {"time": _write_time(created), "level": "info", "logger": _ACCESS} | line
+        return msgspec.json.encode(line).decode()
+
+
+def _write_time(created: float) -> str:
+    """Write a time in ISO 8601, in UTC."""
+    return datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
+from voirdire.judging.engine import CLOSED
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.turns import make_missing_scores
-from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.reply_store import read_address, show_address
-from voirdire.web.answers import RewardDescription
+from voirdire.web.forms import RefusedError
 from voirdire.web.logs import log, log_error
 from voirdire.web.metrics import NO_PLACE, Metrics
-from voirdire.web.refusals import RefusedError
-from voirdire.web.requests import BodyLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from voirdire.judging.live import LiveVerdicts
+    from voirdire.records import Item
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
     from voirdire.web.settings import ServerSettings
 
@@ -38,13 +39,8 @@ _BODIES = 4
 _PART = 128
 """Turns per part, after which other requests run: about 3 ms."""
 
-_LONG = 1024 * 1024
-"""Bodies with more bytes are read in a thread: they take more than a millisecond."""
-
 _LEAST_S = 0.001
-_LAST_S = 1.0
-
-Found = TypeVar("Found")
+_UPDATE_S = 1.0
 
 
 class RewardService:
@@ -70,147 +66,147 @@ class RewardService:
         self.settings = settings
         most = min(settings.queue, live.settings.most_waiting)
         self.queue = ItemQueue(most, n_waiting=lambda: live.n_waiting)
-        self.bodies = BodyLimit(
-            settings.max_body, most_together=_BODIES * settings.max_body, seconds=settings.body_s
-        )
-        self.missing, self.why_no_missing = _missing_rewards(live, settings)
+        self.missing: MissingRewards | None = None
+        try:
+            self.missing = MissingRewards(live.reward, declared=settings.missing_reward)
+        except InputError:
+            if settings.missing_reward is not None:
+                raise
         self.record = None if settings.record is None else TrainingRecord(live, settings)
         self.metrics = Metrics(
-            live.reward.columns,
-            state=lambda: live.state,
-            n_items=lambda: self.queue.length,
+            live.judge.questions, state=lambda: live.state, n_items=lambda: self.queue.length
         )
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-long")
-        self.description: RewardDescription | None = None
-        self._is_closed = False
-
-    @property
-    def is_started(self) -> bool:
-        """Whether rewards are given."""
-        return self.description is not None
+        self._n_bytes = 0
+        self._updating: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin, once."""
-        if self.is_started:
+        if self._updating is not None:
             return
         await self.live.start()
-        reward, nothing = self.live.reward, (await self.live.rewards([])).judged
-        self.description = RewardDescription(
-            name=reward.name,
-            content_hash=reward.content_hash,
-            fingerprint=nothing.fingerprint,
-            judge=nothing.judge,
-            rubric=reward.rubric.name,
-            rubric_version=reward.rubric.version,
-            behaviors=list(reward.behaviors),
-            propositions=list(reward.columns),
-            uses_base=reward.uses_base,
-            document=make_reward_document(reward),
-        )
+        self._updating = asyncio.create_task(self._update())
+        log.info("%s", self._describe())
 
-    async def drain(self) -> None:
-        """Take no more requests, let open ones end, then answer the others with failures."""
-        end = time.monotonic() + self.settings.drain_s
-        self.queue.close()
-        while self.queue.n_held and time.monotonic() < end:  # noqa: ASYNC110  # a clock ends it too
-            await asyncio.sleep(_LOOK_AGAIN_S)
-        if self.queue.n_held:
-            log.warning("%d items are left after %g s", self.queue.n_held, self.settings.drain_s)
-        await self.close(drain_s=max(end - time.monotonic(), _LAST_S))
-
-    async def close(self, *, drain_s: float | None = None) -> None:
+    async def close(self) -> None:
         """End, once."""
-        self.queue.close()
-        if self._is_closed or not self.is_started:
+        if self._updating is None:
             return
-        self._is_closed = True
-        await self.live.close(drain_s=self.settings.drain_s if drain_s is None else drain_s)
+        self._updating.cancel()
+        self._updating = None
+        await self.live.close(drain_s=self.settings.drain_s)
         if self.record is not None:
             await self.record.close()
-        self.metrics.missing_log.write(is_last=True)
-        self._thread.shutdown(wait=False)
+        self.metrics.log_missing(is_last=True)
+        self.metrics.update()
 
-    @property
-    def needs(self) -> str:
+    async def _update(self) -> None:
+        """Bring figures up to date, which other workers show."""
+        while True:
+            self.metrics.update()
+            await asyncio.sleep(_UPDATE_S)
+
+    def _describe(self) -> str:
         """Describe the judge of the server, and what requests need."""
-        reward, judge = self.live.reward, self.description.judge if self.description else "?"
-        token = "a name of this machine" if self.settings.token is None else "the token"
-        base = "a `base_reward` with every item" if reward.uses_base else "no base rewards"
-        store = self.live.store
-        stored = "" if store is None else f", replies kept in {show_address(read_address(store))}"
-        behavior = "one with every item"
-        if self.settings.behavior is not None:
-            behavior = f"{shorten(self.settings.behavior)!r} where an item has none"
-        return (
-            f"judge: {shorten(judge)}{stored}; clients need: {token}, {base}; behavior: {behavior}"
-        )
+        live, settings = self.live, self.settings
+        needs = ["a name of this machine" if settings.token is None else "the token"]
+        if live.reward.behaviors:
+            needs.append("a `base_reward` with every item" if live.reward.uses_base else "no base rewards")
+            own = settings.behavior
+            where = "" if own is None else f", by default {shorten(own)!r}"
+            needs.append(f"a behavior with every item{where}")
+        stored = ""
+        if live.store is not None:
+            stored = f", replies kept in {show_address(read_address(live.store))}"
+        name = shorten(live.judge.plan.judge.name)
+        return f"judge: {name}{stored}; clients need: {', '.join(needs)}"
 
-    @property
-    def why_not_ready(self) -> str | None:
-        """Return why requests are not answered now; None where they are."""
-        if not self.is_started:
-            return "starting"
-        if self.queue.is_closed:
-            return "ending"
-        return "the judge is out of order" if self.live.state.is_broken else None
+    @contextmanager
+    def hold_bytes(self, announced: int | None) -> Iterator[None]:
+        """Hold the announced bytes of a request, so that all bodies together stay within bounds.
 
-    def deadline_s(self, asked: float | None) -> float:
-        """Return the deadline of a request: its own, at most the server's."""
-        own = self.live.settings.deadline_s
-        return own if asked is None else min(asked, own)
+        A request that announces none holds the most that a body may have.
+        """
+        most = self.settings.max_body
+        n_bytes = most if announced is None else announced
+        if n_bytes > most:
+            msg = f"The body must have at most {most} bytes. Send the items in several requests."
+            raise RefusedError("too_large", msg)
+        if self._n_bytes + n_bytes > _BODIES * most:
+            msg = "The server holds as many bytes of requests as it may."
+            raise RefusedError("queue_full", msg, retry_after="2")
+        self._n_bytes += n_bytes
+        try:
+            yield
+        finally:
+            self._n_bytes -= n_bytes
 
-    async def run(self, body: bytes, work: Callable[[], Found]) -> Found:
-        """Run work on a body; for a long body in a thread, one at a time."""
-        if len(body) < _LONG:
-            return work()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+    async def judge(self, item: Item) -> LiveVerdicts:
+        """Return the verdicts on an item."""
+        self.queue.check(1)
+        with self.queue.hold(1):
+            verdicts = await self.live.judge.ask([item])
+        self.metrics.count_verdicts(verdicts)
+        return verdicts
 
-    async def reward_turns(self, turns: Sequence[Turn], *, deadline_s: float) -> list[LiveScores]:
-        """Return the rewards of turns, for long requests in several parts.
+    async def reward_turns(
+        self, turns: Sequence[Turn], *, end: float, whole: bool = False
+    ) -> list[LiveScores]:
+        """Return the rewards of turns until a time; where they are many, in several parts.
 
         Parameters
         ----------
         turns : sequence of Turn
             In any number.
-        deadline_s : float
-            Seconds after which what is there is given.
+        end : float
+            When what there is is given.
+        whole : bool
+            Whether to make one part of them, however many.
 
         Returns
         -------
         list of LiveScores
-            One after the other they follow the turns; at least one.
+            One after the other they follow the turns; at least one. Nothing but missing rewards
+            where the server ends meanwhile.
         """
-        if len(turns) <= _PART or not _is_divisible(turns):
-            return [await self.reward_turns_at_once(turns, deadline_s=deadline_s)]
-        end = time.monotonic() + deadline_s
-        async with asyncio.TaskGroup() as group:
-            tasks = []
-            for first in range(0, len(turns), _PART):
-                left = end - time.monotonic()
-                part = self.reward_turns_at_once(turns[first : first + _PART], deadline_s=left)
-                tasks.append(group.create_task(part))
-                await asyncio.sleep(0)  # other requests get their turn
+        # one base reward among turns concerns all
+        n_base = sum(turn.base_reward is not None for turn in turns)
+        n_part = _PART if n_base in (0, len(turns)) and not whole else len(turns)
+        try:
+            if len(turns) <= n_part:
+                return [await self._reward_part(turns, end)]
+            async with asyncio.TaskGroup() as group:
+                tasks = []
+                for first in range(0, len(turns), n_part):
+                    part = self._reward_part(turns[first : first + n_part], end)
+                    tasks.append(group.create_task(part))
+                    await asyncio.sleep(0)  # other requests get their turn
+        except asyncio.CancelledError:  # uvicorn waits no longer, but sends what is answered now
+            return [self.give_nothing(turns, why=f"failed verdict: {CLOSED}")]
         return [task.result() for task in tasks]
 
-    async def reward_turns_at_once(self, turns: Sequence[Turn], *, deadline_s: float) -> LiveScores:
-        """Return the rewards of turns, in one part."""
-        found = await self.live.turn_rewards(
-            turns, behavior=self.settings.behavior, deadline_s=max(deadline_s, _LEAST_S)
+    async def _reward_part(self, turns: Sequence[Turn], end: float) -> LiveScores:
+        scores = await self.live.turn_rewards(
+            turns,
+            behavior=self.settings.behavior,
+            deadline_s=max(end - time.monotonic(), _LEAST_S),
         )
-        self.metrics.count_rewards(found)
-        return found
+        self._count(scores)
+        return scores
 
-    def nothing(self, turns: Sequence[Turn]) -> LiveScores:
+    def give_nothing(self, turns: Sequence[Turn], *, why: str = NO_PLACE) -> LiveScores:
         """Return missing rewards for all turns, without a call."""
-        found = make_missing_scores(
-            self.live.reward, turns, why=NO_PLACE, behavior=self.settings.behavior
-        )
-        self.metrics.count_rewards(found)
-        return found
+        behavior = self.settings.behavior
+        scores = make_missing_scores(self.live.reward, turns, why=why, behavior=behavior)
+        self._count(scores)
+        return scores
+
+    def _count(self, scores: LiveScores) -> None:
+        self.metrics.count_verdicts(scores)
+        self.metrics.count_rewards(scores.scores.rewards, list(scores.scores.missing.values()))
 
     async def write_record(
         self,
-        found: Sequence[LiveScores],
+        parts: Sequence[LiveScores],
         turns: Sequence[Turn],
         *,
         step: int | None,
@@ -218,26 +214,7 @@ class RewardService:
     ) -> None:
         """Record the rewards, where there is a record."""
         if self.record is not None and turns:
-            n_alarms = await self.record.add(found, turns, step=step, run=run)
-            self.metrics.n_alarms += n_alarms
-
-
-def _is_divisible(turns: Sequence[Turn]) -> bool:
-    """Return whether parts are treated as the whole: one base reward among turns concerns all."""
-    with_base = sum(turn.base_reward is not None for turn in turns)
-    return with_base in (0, len(turns))
-
-
-def _missing_rewards(
-    live: LiveReward, settings: ServerSettings
-) -> tuple[MissingRewards | None, str]:
-    """Return the numbers that stand for missing rewards, or say why there are none."""
-    try:
-        return MissingRewards(live.reward, declared=settings.missing_reward), ""
-    except InputError:
-        if settings.missing_reward is not None:
-            raise
-    return None, "This reward knows no mean. Start the server with --missing-reward."
+            self.metrics.alarms.inc(await self.record.add(parts, turns, step=step, run=run))
 
 
 # The queue ------------------------------------------------------------------------------------
@@ -260,54 +237,47 @@ class ItemQueue:
 
     def __init__(self, most: int, *, n_waiting: Callable[[], int]) -> None:
         self.most = most
-        self.n_held = 0
-        self.is_closed = False
+        self._n_held = 0
         self._n_waiting = n_waiting
         self._done: deque[tuple[float, int]] = deque()
 
     @property
     def length(self) -> int:
         """Items under way."""
-        return max(self.n_held, self._n_waiting())
+        return max(self._n_held, self._n_waiting())
 
-    def check_open(self, n_items: int = 1) -> None:
-        """Refuse a request: before its body is read, where it could not be taken anyway."""
-        if self.is_closed:
-            msg = "The server is about to end. Ask another one."
-            raise RefusedError("ending", msg, retry_after_s=_LONGEST_RETRY_S // 6)
+    def check(self, n_items: int) -> None:
+        """Refuse a request that has no place now, or never has one."""
+        if n_items > self.most:
+            msg = f"A request must have at most {self.most} items. Send several requests."
+            raise RefusedError("too_large", msg)
         if self.length + n_items > self.most:
-            seconds = self.retry_after_s(n_items)
+            seconds = self._retry_after_s(n_items)
             msg = f"The server has as many items as it may hold. Ask again in {seconds} s."
-            raise RefusedError("queue_full", msg, retry_after_s=seconds)
+            raise RefusedError("queue_full", msg, retry_after=str(seconds))
 
-    async def has_place(self, n_items: int, *, seconds: float) -> bool:
+    async def wait_for_place(self, n_items: int, *, seconds: float) -> bool:
         """Wait so long until the items can be held; tell whether they can."""
-        end = time.monotonic() + seconds
-        while not self.is_closed and self.length + n_items > self.most:
-            left = end - time.monotonic()
-            if left <= 0:
-                return False
-            await asyncio.sleep(min(_LOOK_AGAIN_S, left))
-        return not self.is_closed
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.length + n_items > self.most:
+                    await asyncio.sleep(_LOOK_AGAIN_S)
+        return self.length + n_items <= self.most
 
     @contextmanager
     def hold(self, n_items: int) -> Iterator[None]:
         """Hold the items of a request until the block ends."""
-        self.n_held += n_items
+        self._n_held += n_items
         try:
             yield
         finally:
-            self.n_held -= n_items
+            self._n_held -= n_items
             now = time.monotonic()
             self._done.append((now, n_items))
             while self._done[0][0] < now - _WINDOW_S:
                 self._done.popleft()
 
-    def close(self) -> None:
-        """Take no more."""
-        self.is_closed = True
-
-    def retry_after_s(self, n_items: int) -> int:
+    def _retry_after_s(self, n_items: int) -> int:
         """Estimate in how many seconds so many items have a place, from how many are done."""
         now = time.monotonic()
         recent = [(when, n) for when, n in self._done if when >= now - _WINDOW_S]
@@ -335,16 +305,15 @@ class TrainingRecord:
     """
 
     def __init__(self, live: LiveReward, settings: ServerSettings) -> None:
-        self._live = live
-        self._settings = settings
-        self._runs: dict[str | None, TrainingWatch] = {
-            None: self._watch(None)
-        }  # a mistake is told at once
+        self._reward = live.reward
+        self._folder = Path(str(settings.record))
+        # made now, so that a mistake is told at once
+        self._runs: dict[str | None, TrainingWatch] = {None: self._watch(None)}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-record")
 
     async def add(
         self,
-        found: Sequence[LiveScores],
+        parts: Sequence[LiveScores],
         turns: Sequence[Turn],
         *,
         step: int | None,
@@ -356,7 +325,7 @@ class TrainingRecord:
         """
         loop = asyncio.get_running_loop()
         try:
-            alarms = await loop.run_in_executor(self._thread, self._add, found, turns, step, run)
+            alarms = await loop.run_in_executor(self._thread, self._add, parts, turns, step, run)
         except Exception as error:  # noqa: BLE001  # logged; the rewards are given
             log_error("nothing is recorded of a request", error)
             return 0
@@ -372,18 +341,17 @@ class TrainingRecord:
         self._thread.shutdown(wait=False)
 
     def _watch(self, run: str | None) -> TrainingWatch:
-        reward, settings = self._live.reward, self._settings
         return TrainingWatch(
-            Path(str(settings.record), *(() if run is None else (run,))),
-            reward=reward,
-            name=reward.name,
+            self._folder if run is None else self._folder / run,
+            reward=self._reward,
+            name=self._reward.name,
             framework="server",
             late_steps=_LATE_STEPS,
         )
 
     def _add(
         self,
-        found: Sequence[LiveScores],
+        parts: Sequence[LiveScores],
         turns: Sequence[Turn],
         step: int | None,
         run: str | None,
@@ -395,7 +363,7 @@ class TrainingRecord:
             self._runs[run] = self._watch(run)
         alarms: list[str] = []
         first = 0
-        for scores in found:
+        for scores in parts:
             end = first + len(scores.scores.items)
             alarms += self._runs[run].add(scores, turns[first:end], step=step)
             first = end

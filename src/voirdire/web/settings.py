@@ -25,12 +25,12 @@ class ServerSettings:
         What clients must send to be answered, at least 16 visible ASCII characters; None answers
         everybody who reaches the server by a name of this machine. Never shown.
     max_body : int
-        Bytes that a request may have, at least 1.
+        Bytes that a request may have, at least 1; four such bodies may be held at once.
     queue : int
         Items that all requests together may hold, at least 1; beyond them requests are refused
         until some are done.
-    connections : int
-        Connections at once, at least 1; those beyond are closed.
+    limit_concurrency : int
+        Connections at once, at least 1; those beyond are answered 503.
     behavior : str or None
         Of items that have none.
     missing_reward : float or None
@@ -41,10 +41,8 @@ class ServerSettings:
         A folder for figures and completions, as of a training run; each worker writes its own.
     drain_s : float
         Seconds that requests under way get when the server is to end, above 0.
-    head_s : float
-        Seconds in which the head of a request must arrive, above 0.
     body_s : float
-        Seconds in which its body must arrive, and its answer be read, above 0.
+        Seconds in which a body must arrive, above 0.
     workers : int
         Processes that share the port and the store, at least 1; each holds so many connections,
         items and verdicts in memory by itself, and keeps the judge's limits by itself.
@@ -60,29 +58,25 @@ class ServerSettings:
     token: str | None = field(default=None, repr=False)
     max_body: int = 16 * 1024 * 1024
     queue: int = 20_000
-    connections: int = 4_096
+    limit_concurrency: int = 4_096
     behavior: str | None = None
     missing_reward: float | None = None
     end_tokens: tuple[str, ...] = ()
     record: str | Path | None = None
     drain_s: float = 30.0
-    head_s: float = 10.0
     body_s: float = 30.0
     workers: int = 1
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "queue", "connections", "workers"):
+        for name in ("max_body", "queue", "limit_concurrency", "workers"):
             check_count(name, getattr(self, name), minimum=1)
-        for name in ("drain_s", "head_s", "body_s"):
+        for name in ("drain_s", "body_s"):
             check_positive(name, getattr(self, name))
-        if self.token is not None and not _is_token(self.token):
+        token = self.token
+        if token is not None and not (len(token) >= _SHORTEST_TOKEN and _TOKEN.fullmatch(token)):
             msg = (
                 f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "
-                f"spaces, got one of {len(self.token)}. Make one with `openssl rand -hex 32`."
+                f"spaces, got one of {len(token)}. Make one with `openssl rand -hex 32`."
             )
             raise InputError(msg)
-
-
-def _is_token(token: str) -> bool:
-    return len(token) >= _SHORTEST_TOKEN and _TOKEN.fullmatch(token) is not None

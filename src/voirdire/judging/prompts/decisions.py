@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
 
-__all__ = ["DecisionBuilder", "list_steps", "name_parts"]
+__all__ = ["DecisionBuilder", "list_steps", "name_parts", "type_question"]
 
 _SIDES = (("A", "response_a"), ("B", "response_b"), ("tie", "neither of the two"))
 
@@ -41,7 +41,7 @@ class DecisionBuilder:
 
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
-        typed = [_type_question(row, ask.language) for row in ask.questions]
+        typed = [type_question(row, ask.language) for row in ask.questions]
         self._questions = tuple(part for parts in typed for part in parts)
         self._is_pair = ask.questions[0].kind == "pairwise"
 
@@ -69,7 +69,7 @@ def name_parts(question: Question) -> list[str]:
     return [f"{question.id}.{place}" for place in range(1, len(question.labels) + 1)]
 
 
-def _type_question(question: Question, language: Language) -> Sequence[TypedQuestion]:
+def type_question(question: Question, language: Language) -> Sequence[TypedQuestion]:
     """Put a question of a rubric as a decision model is asked.
 
     Raises

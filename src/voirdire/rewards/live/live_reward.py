@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
+from dataclasses import replace
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
@@ -40,6 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveReward"]
 
+_MOST_TURNS = 8_192
+"""Rewards of single turns that are remembered whole: about 20 MB."""
+
+_encode = msgspec.json.Encoder().encode
+
 
 class LiveReward:
     """Gives rewards request by request, in one event loop.
@@ -67,6 +77,8 @@ class LiveReward:
         What the reader should know of the judge.
     store : str, path or None
         Where replies are kept; None where the judge makes no calls, or nothing is kept.
+    judge : LiveJudge
+        Who gives the verdicts.
 
     Raises
     ------
@@ -101,8 +113,10 @@ class LiveReward:
         answers_all = isinstance(self._plan.judge, EngineJudge)
         self._combiner.check_questions(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
+        # a server is asked about single turns again and again, and this takes a tenth of the time
+        self._known_turns: OrderedDict[bytes, LiveScores] = OrderedDict()
         self.store = store if isinstance(self._plan.judge, EngineJudge) else None
-        self._judge = LiveJudge(
+        self.judge = LiveJudge(
             self._plan, store=store, settings=self.settings, numbers_of=reward.questions
         )
 
@@ -114,20 +128,20 @@ class LiveReward:
     @property
     def state(self) -> LiveState:
         """The state of the judge."""
-        return self._judge.state
+        return self.judge.state
 
     @property
     def n_waiting(self) -> int:
         """Items that wait for the judge, also those whose requests were answered without them."""
-        return self._judge.n_waiting
+        return self.judge.n_waiting
 
     async def start(self) -> None:
         """Start the judge; call it in the event loop that asks for rewards."""
-        await self._judge.start()
+        await self.judge.start()
 
     async def close(self, *, drain_s: float = 30.0) -> None:
         """Wait at most `drain_s` seconds for calls in flight, then close the judge."""
-        await self._judge.close(drain_s=drain_s)
+        await self.judge.close(drain_s=drain_s)
 
     async def rewards(
         self,
@@ -193,9 +207,29 @@ class LiveReward:
         InputError
             If `deadline_s` is no number of seconds.
         """
+        key = self._key_of_one(turns, behavior)
+        if key is not None and (known := self._known_turns.get(key)) is not None:
+            self._known_turns.move_to_end(key)
+            return known
         items, reasons = make_turn_items(turns, judged=self._plan.judged, behavior=behavior)
         base = read_turn_bases(turns, uses_base=self.reward.uses_base)
-        return await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
+        found = await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
+        if key is not None and not found.judged.failures and not found.scores.missing:
+            self._known_turns[key] = replace(found, n_remembered=1, n_stored=0, seconds=0.0)
+            if len(self._known_turns) > min(_MOST_TURNS, self.settings.remembered):
+                self._known_turns.popitem(last=False)
+        return found
+
+    def _key_of_one(self, turns: Sequence[Turn], behavior: str | None) -> bytes | None:
+        """Hash a turn that comes alone, and without a base reward."""
+        if len(turns) != 1 or turns[0].base_reward is not None or self.reward.uses_base:
+            return None
+        own = turns[0].behavior
+        try:
+            text = _encode((turns[0].response, turns[0].prompt, behavior if own is None else own))
+        except (TypeError, ValueError, OverflowError, RecursionError):  # a trainer's own objects
+            return None
+        return blake2b(text, digest_size=16).digest()
 
     async def _score(
         self,
@@ -207,7 +241,7 @@ class LiveReward:
     ) -> LiveScores:
         """Judge items, and compute their rewards."""
         began = time.monotonic()
-        verdicts = await self._judge.ask(
+        verdicts = await self.judge.ask(
             hide_unknown_behaviors(items, self._plan.rubric),
             not_asked=not_asked,
             deadline_s=deadline_s,
