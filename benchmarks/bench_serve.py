@@ -324,9 +324,10 @@ def bench_beside(url, batches, ones, what, *, folder):
     items = [item for body in batches for item in json.loads(body)["items"]]
     path = folder / "large.json"
     path.write_text(json.dumps({"items": (items * 2)[:N_LARGE]}), encoding="utf-8")
-    with running(
-        POST, url, path, PYTHONPATH=f"{PATHS}{os.pathsep}{Path(__file__).parent}"
-    ) as (poster, _):
+    with running(POST, url, path, PYTHONPATH=f"{PATHS}{os.pathsep}{Path(__file__).parent}") as (
+        poster,
+        _,
+    ):
         beside = asyncio.run(alone(url, ones, seconds=BESIDE_S))
         poster.kill()
         n_large = len(poster.stdout.read().split())

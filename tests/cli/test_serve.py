@@ -93,7 +93,7 @@ def test_options_reach_the_server(folder, tmp_path):
         ends = {"query": ["a sorry[STOP]"], "prompts": ["a"], "labels": ["refuse"]}
         stopped = server.ask("POST", "/openrlhf", ends).json["rewards"]
         plain = server.post([{"response": " sorry", "behavior": "refuse"}]).json["rewards"]
-        assert server.end() == 0
+        assert server.end() == 143
         log = server.log
 
     assert unknown == 401

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from voirdire.judging import LiveSettings
 from voirdire.rewards import LiveReward
 from voirdire.testing import GoldenJudge, golden_reward
+from voirdire.web import ServerSettings, serve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,22 +47,22 @@ def tell(url):
     print(url, flush=True)
 
 
+def make(live):
+    """Make what is served; each worker does."""
+    return LiveReward(golden_reward(), judge=OddJudge(late_s=8.0), settings=LiveSettings(**live))
+
+
 def main():
     told = json.loads(sys.argv[1])
-    for name in told["without"]:
-        sys.modules[name] = None  # as if it were not installed
-    from voirdire.web import ServerSettings, serve
-
-    more = {name: told["server"].pop(name) for name in ("json_log",) if name in told["server"]}
-    live = LiveReward(
-        golden_reward(), judge=OddJudge(late_s=8.0), settings=LiveSettings(**told["live"])
-    )
+    json_log = told["server"].pop("json_log", False)
+    settings = ServerSettings(**told["server"])
+    live = partial(make, told["live"])
     serve(
-        live,
-        settings=ServerSettings(**told["server"]),
+        live if settings.workers > 1 else live(),
+        settings=settings,
         port=told["port"],
         started=tell,
-        **more,
+        json_log=json_log,
     )
 
 

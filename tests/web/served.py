@@ -127,9 +127,9 @@ def serving(*arguments, **more):
     return running([*SERVE, "--port", 0, *arguments], **more)
 
 
-def odd(*, live=None, server=None, without=(), port=0, **more):
+def odd(*, live=None, server=None, port=0, **more):
     """Run a server whose judge does what responses tell it, see `odd_server`."""
-    told = {"live": live or {}, "server": server or {}, "without": without, "port": port}
+    told = {"live": live or {}, "server": server or {}, "port": port}
     return running([sys.executable, ODD, json.dumps(told)], **more)
 
 

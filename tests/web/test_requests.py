@@ -66,12 +66,7 @@ def test_no_items_are_a_request_too(read):
         (b'{"items": [{"response": "canary-5b1f", "base_reward": -Infinity}]}', "malformed"),
         (b'{"items": [{"response": "canary-5b1f \\ud83d", "base_reward": NaN}]}', "malformed"),
         (b'{"items": [{"response": "canary-5b1f \\ud83d"', "malformed"),
-        (b'{"items": [{"response": "x", "id": "canary-5b1f \\ud83d"}]}', "malformed"),
-        (b'{"items": [{"response": "a", "response": "canary-5b1f"}]}', "malformed"),
-        (b'{"items": [], "items": [{"response": "canary-5b1f"}]}', "malformed"),
-        (b'{"items": [{"response": [{"a": {"b": 1, "b": "canary-5b1f"}}]}]}', "malformed"),
         (deep(100_000), "malformed"),
-        (deep(200), "malformed"),
         (b'{"items": [{"response": "canary-5b1f", "base_reward": 1e999}]}', "wrong_form"),
         (b"null", "wrong_form"),
         (b"{}", "wrong_form"),
@@ -119,7 +114,7 @@ def test_one_item_more_than_is_taken_is_too_many(read):
 
 def test_half_a_surrogate_pair_in_a_response_is_kept(read):
     """Python writes one where a text was cut; the response is still a response."""
-    items = [{"response": "0 1 0 \ud83d", "behavior": "refuse"}, {"response": "😀"}]
+    items = [{"response": "0 1 0 \ud83d \\ud83d 😀", "behavior": "refuse"}, {"response": "😀"}]
 
     found = read(json.dumps({"items": items, "verdicts": True}).encode()).json
 
@@ -150,18 +145,3 @@ def test_any_bytes_are_read_or_refused(read, body):
     answer = read(b'{"items": [{"response": "' + body + b'"}]}')
 
     assert answer.status == 200 or answer.code in ("malformed", "wrong_form")
-
-
-@pytest.mark.parametrize(
-    ("item", "words"),
-    [
-        (r'{"response":"x","\ud83d":1}', "A key, or what should be no text"),
-        (r'{"response":"x","base_reward":"\ud83d"}', "A key, or what should be no text"),
-        (r'{"response":"\ud83d","base_reward":' + "1" * 5_000 + "}", "A number of the body"),
-    ],
-)
-def test_half_a_surrogate_pair_that_cannot_be_kept_is_a_refusal(read, item, words):
-    answer = read(b'{"items":[' + item.encode() + b"]}")
-
-    assert answer.code == "malformed"
-    assert words in message(answer)

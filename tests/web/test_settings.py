@@ -6,13 +6,13 @@ from voirdire.errors import InputError
 from voirdire.web import ServerSettings
 
 
-@pytest.mark.parametrize("name", ["max_body", "queue", "connections"])
+@pytest.mark.parametrize("name", ["max_body", "queue", "limit_concurrency", "workers"])
 def test_counts_start_at_one(name):
     with pytest.raises(InputError, match=f"`{name}` must be a whole number of at least 1, got 0"):
         ServerSettings(**{name: 0})
 
 
-@pytest.mark.parametrize("name", ["drain_s", "head_s", "body_s"])
+@pytest.mark.parametrize("name", ["drain_s", "body_s"])
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan"), True])
 def test_times_are_seconds(name, value):
     with pytest.raises(InputError, match=f"`{name}` must be a finite number of seconds above 0"):

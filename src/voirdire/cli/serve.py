@@ -133,7 +133,7 @@ def serve_command(
     """
     rule = "`--reward` must name a reward, or `--judge` a judge that is served alone."
     require(reward is not None or judge not in (None, "own"), rule)
-    rule = "`--certificate` must stand beside a `--judge` that is served alone: a reward has its own."
+    rule = "`--certificate` must be left out beside `--reward`, which has its own."
     require(reward is None or not certificates, rule)
     if asking.max_cost is not None:  # each worker keeps the limit by itself
         asking = replace(asking, max_cost=asking.max_cost / server.workers)

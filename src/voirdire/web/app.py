@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from voirdire.records import Item
     from voirdire.rewards.live import LiveReward
 
 __all__ = ["create_app"]
@@ -126,20 +127,17 @@ def create_app(live: LiveReward, *, settings: ServerSettings | None = None) -> S
     return app
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
+async def _refuse(request: Request, error: Any) -> Response:
     """Answer what a route or Starlette itself refuses."""
-    if isinstance(error, HTTPException):
-        status, allowed = error.status_code, (error.headers or {}).get("Allow", "")
-        if status == 405:
-            msg = "This path takes another method."
-            error = RefusedError("wrong_method", msg, allow=allowed)
-        elif status == 413:
-            most = request.scope[MAX_BODY_SIZE_SCOPE_KEY]
-            error = RefusedError("too_large", f"The body must have at most {most} bytes.")
-        else:
-            error = RefusedError("not_found", "There is no such path.")
-    assert isinstance(error, RefusedError)
-    return error.response()
+    if isinstance(error, RefusedError):
+        return error.response()
+    if error.status_code == 405:
+        allowed = {"allow": error.headers["Allow"]}
+        return RefusedError("wrong_method", "This path takes another method.", **allowed).response()
+    if error.status_code == 413:
+        msg = f"The body must have at most {request.scope[MAX_BODY_SIZE_SCOPE_KEY]} bytes."
+        return RefusedError("too_large", msg).response()
+    return RefusedError("not_found", "There is no such path.").response()
 
 
 class _Access:
@@ -220,9 +218,7 @@ class _Routes:
             parts = await service.reward_turns(turns, end=end)
             await service.write_record(parts, turns, step=asked.step, run=run)
         seconds = time.monotonic() - began
-        answer = make_rewards_answer(
-            asked, parts, reward=service.live.reward, seconds=seconds
-        )
+        answer = make_rewards_answer(asked, parts, reward=service.live.reward, seconds=seconds)
         return answer_json(answer)
 
     async def openrlhf(self, request: Request) -> Response:
@@ -255,18 +251,30 @@ class _Routes:
         asked = read_body(await self._body(request), SystemoneRequest)
         if asked.images:
             raise RefusedError("wrong_form", "The judge reads text only. Leave `images` out.")
-        return await self._decide(asked.questions, asked.state)
+        item, chances = await self._decide(list(asked.questions.items()), asked.state)
+        answers = {
+            name: {"type": "refusal"} if chance is None else {"type": "noul", "noul": chance}
+            for name, chance in zip(asked.questions, chances, strict=True)
+        }
+        return answer_json(self._decisions.answer(answers, item))
 
     async def decisions(self, request: Request) -> Response:
         """Answer questions about an input, as OpenAI has it."""
         asked = read_body(await self._body(request), DecisionsRequest)
-        return await self._decide(asked.questions, asked.input)
+        item, chances = await self._decide(
+            [(row.name, row) for row in asked.questions], asked.input
+        )
+        answers = [
+            {"type": "refusal", "name": row.name}
+            if chance is None
+            else {"type": "predicate", "name": row.name, "probability": chance}
+            for row, chance in zip(asked.questions, chances, strict=True)
+        ]
+        return answer_json(self._decisions.answer(answers, item))
 
-    async def _decide(self, questions: Any, state: Any) -> Response:
-        reader = self._decisions
-        places, item = reader.places(questions), reader.item(state)
-        verdicts = await self._service.judge(item)
-        return answer_json(reader.answer(questions, places, item, verdicts))
+    async def _decide(self, asked: Any, state: Any) -> tuple[Item, list[float | None]]:
+        places, item = self._decisions.places(asked), self._decisions.item(state)
+        return item, self._decisions.chances(places, await self._service.judge(item))
 
     async def models(self, request: Request) -> Response:
         """List the judge as the one model."""

@@ -20,7 +20,7 @@ from voirdire.rewards.live.turns import Turn, make_turn_items
 from voirdire.web.forms import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from voirdire.judging.live import LiveVerdicts
     from voirdire.records import Item
@@ -113,21 +113,19 @@ class DecisionReader:
             raise RefusedError("wrong_form", _NO_STATE)
         return items[0]
 
-    def places(self, questions: Mapping[str, _Question] | Sequence[_Question]) -> list[int]:
+    def places(self, asked: Sequence[tuple[str | None, _Question]]) -> list[int]:
         """Find which propositions are asked; refuse what the judge was not made to answer."""
-        named = questions if isinstance(questions, list) else list(questions.items())
-        rows = [row if isinstance(row, tuple) else (row.name, row) for row in named]
-        if not 0 < len(rows) <= MOST_QUESTIONS:
+        if not 0 < len(asked) <= MOST_QUESTIONS:
             msg = f"There must be 1 to {MOST_QUESTIONS} questions."
             raise RefusedError("wrong_form", msg)
         places = []
-        for name, row in rows:
+        for name, row in asked:
             told = row.instructions
             if isinstance(told, list):
                 told = "".join(str(part.get("text", "")) for part in told)
             known = name if name in self._places else None
-            if told is not None and (found := self._wordings.get(told.strip())) != known:
-                known = found if known is None else None
+            if told is not None and (meant := self._wordings.get(told.strip())) != known:
+                known = meant if known is None else None
             is_same = row.criteria is None or row.criteria in self._criteria.get(known or "", ())
             if known is None or not is_same or row.type not in _PREDICATES:
                 msg = (
@@ -138,39 +136,19 @@ class DecisionReader:
             places.append(self._places[known])
         return places
 
-    def answer(
-        self,
-        questions: Mapping[str, _Question] | Sequence[_Question],
-        places: Sequence[int],
-        item: Item,
-        verdicts: LiveVerdicts,
-    ) -> dict[str, Any]:
-        """Answer the questions about an item, a list as a list; refuse where it is worth a retry."""
+    def chances(self, places: Sequence[int], verdicts: LiveVerdicts) -> list[float | None]:
+        """Read the answers, None where the judge failed; refuse where another try may help."""
         failures = verdicts.judged.failures
         if any(failures[0, p].reason in _PASSING for p in places if (0, p) in failures):
             msg = "The judge gave no verdict in time."
             raise RefusedError("not_ready", msg, retry_after="1")
         row = verdicts.judged.probabilities[0].tolist()
-        answers: Any
-        if isinstance(questions, list):
-            answers = [
-                {"name": asked.name}
-                | (
-                    {"type": "refusal"}
-                    if row[place] != row[place]
-                    else {"type": "predicate", "probability": row[place]}
-                )
-                for asked, place in zip(questions, places, strict=True)
-            ]
-        else:
-            answers = {
-                name: {"type": "refusal"}
-                if row[place] != row[place]
-                else {"type": "noul", "noul": row[place]}
-                for name, place in zip(questions, places, strict=True)
-            }
+        return [None if row[place] != row[place] else row[place] for place in places]
+
+    def answer(self, answers: Any, item: Item) -> dict[str, Any]:
+        """Put an answer together: what the judge costs, its own server counts."""
         usage = {
-            **{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
+            **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0),
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens_details": {"reasoning_tokens": 0},
         }
@@ -194,7 +172,7 @@ def _read_state(state: Any) -> Turn:
         except (msgspec.DecodeError, RecursionError):
             told = None
         rows = told if isinstance(told, list) and told else [told]
-        keys = {"response"} if isinstance(told, dict) else {"role", "from"}
+        keys = {"response", "messages"} if isinstance(told, dict) else {"role", "from"}
         is_state = all(isinstance(row, dict) and keys & row.keys() for row in rows)
         return _read_state(told) if is_state else Turn(response=state)
     if isinstance(state, list):

@@ -79,7 +79,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     behavior: str | None = None
     base_reward: float | UnsetType | None = UNSET
     group: str | int | None = None
-    id: str | int | None = None
+    id: str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
 
     def turn(self) -> Turn:
         """Convert it to a `Turn`."""

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["describe_error", "keep_quiet", "log", "log_access", "log_error", "make_log_config"]
 
 log = logging.getLogger("voirdire.server")
-_LEVELS = {"voirdire": "INFO", "uvicorn": "WARNING", "asyncio": "WARNING", "concurrent": "WARNING"}
-_ACCESS = "voirdire.server.access"
+_LEVELS = {"voirdire": "INFO", "uvicorn": "INFO", "asyncio": "WARNING", "concurrent": "WARNING"}
 _ACCESS_FIELDS = ("client", "method", "route", "status", "milliseconds")
 _MOST_FRAMES = 12
 _MOST_LINES = 10_000
@@ -54,7 +53,7 @@ def log_access(route: str, *, method: str, status: int, seconds: float, client: 
 
     A record of `logging` would take as long as a reward that is remembered.
     """
-    _accesses.append((time.time(), client, method, route, status, seconds * 1e3))
+    _accesses.append((time.time(), client, method, route, status, round(seconds * 1e3, 3)))
 
 
 def make_log_config(*, as_json: bool) -> dict[str, Any]:
@@ -119,33 +118,23 @@ class _ThreadedHandler(logging.Handler):
             is_last = self._is_closed.wait(_PAUSE_S)
             lines = []
             while self._records:
-                lines.append(self._format(self._records.popleft()))
+                record = self._records.popleft()
+                error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+                fields = {"message": record.getMessage().strip()}
+                fields |= {"error": describe_error(error)} if error is not None else {}
+                lines.append(self._format(record.created, record.levelname, record.name, fields))
             while _accesses:
-                lines.append(self._format_access(*_accesses.popleft()))
+                created, *values = _accesses.popleft()
+                fields = dict(zip(_ACCESS_FIELDS, values, strict=True))
+                lines.append(self._format(created, "INFO", "voirdire.server.access", fields))
             if lines:
                 with contextlib.suppress(OSError, ValueError):  # nobody is there any more
-                    sys.stderr.write("".join(f"{line}\n" for line in lines))
+                    sys.stderr.write("".join(lines))
                     sys.stderr.flush()
 
-    def _format(self, record: logging.LogRecord) -> str:
-        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        told = "" if error is None else describe_error(error)
-        level, message = record.levelname, record.getMessage().strip()
+    def _format(self, created: float, level: str, logger: str, fields: dict[str, Any]) -> str:
+        when = datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
         if not self._as_json:
-            return f"{_write_time(record.created)} {level} {message}{told and ': '}{told}"
-        line = {"level": level.lower(), "logger": record.name, "message": message}
-        line = {"time": _write_time(record.created)} | line | ({"error": told} if told else {})
-        return msgspec.json.encode(line).decode()
-
-    def _format_access(self, created: float, *values: Any) -> str:
-        if not self._as_json:
-            return "%s INFO %s %s %s %d %.1f ms" % (_write_time(created), *values)
-        line = dict(zip(_ACCESS_FIELDS, values, strict=True))
-        line["milliseconds"] = round(line["milliseconds"], 3)
-        line = {"time": _write_time(created), "level": "info", "logger": _ACCESS} | line
-        return msgspec.json.encode(line).decode()
-
-
-def _write_time(created: float) -> str:
-    """Write a time in ISO 8601, in UTC."""
-    return datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
+            return f"{when} {level} {' '.join(map(str, fields.values()))}\n"
+        line = {"time": when, "level": level.lower(), "logger": logger} | fields
+        return f"{msgspec.json.encode(line).decode()}\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter as Tally
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,43 +90,44 @@ class Metrics:
         state: Callable[[], LiveState],
         n_items: Callable[[], int],
     ) -> None:
-        prometheus.disable_created_metrics()
+        prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
         self._folder = os.environ.get(METRICS_FOLDER)
         own = prometheus.CollectorRegistry()
         self._registry = prometheus.CollectorRegistry() if self._folder else own
         if self._folder:
-            multiprocess.MultiProcessCollector(self._registry, self._folder)
-        given: dict[str, Any] = {"namespace": "voirdire", "registry": own}
-        self._counter = counter = partial(prometheus.Counter, **given)
-        gauge = partial(prometheus.Gauge, multiprocess_mode="livesum", **given)
-        self._requests = counter("requests", "Requests by route and status.", ["route", "status"])
-        self._seconds = prometheus.Histogram(
-            "request_seconds",
-            "Seconds from the head of a request to its answer.",
-            ["route"],
-            buckets=_BUCKETS,
-            **given,
-        )
-        self.in_flight = gauge("requests_in_flight", "Requests under way.")
-        self.alarms = counter("alarms", "Alarms of the run that is recorded.")
-        self._under_way = gauge("items_under_way", "Items under way.")
-        self._waiting = gauge("items_waiting", "Items that wait for the judge.")
+            collector: Any = multiprocess.MultiProcessCollector
+            collector(self._registry, self._folder)
+
+        def make(kind: Any, name: str, about: str, *labels: str, **more: Any) -> Any:
+            return kind(name, about, labels, namespace="voirdire", registry=own, **more)
+
+        self._make = make
+        counter, gauge = prometheus.Counter, prometheus.Gauge
+        live: Any = {"multiprocess_mode": "livesum"}
+        about = "Requests by route and status."
+        self._requests = make(counter, "requests", about, "route", "status")
+        about = "Seconds from the head of a request to its answer."
+        kind = prometheus.Histogram
+        self._seconds = make(kind, "request_seconds", about, "route", buckets=_BUCKETS)
+        self.in_flight = make(gauge, "requests_in_flight", "Requests under way.", **live)
+        self.alarms = make(counter, "alarms", "Alarms of the run that is recorded.")
+        self._under_way = make(gauge, "items_under_way", "Items under way.", **live)
+        about = "Items that wait for the judge."
+        self._waiting = make(gauge, "items_waiting", about, **live)
         about = "1 while the judge is out of order and is not called."
-        self._broken = prometheus.Gauge("judge_broken", about, multiprocess_mode="livemax", **given)
-        about = "Items by where their verdicts came from."
-        items = counter("items", about, ["source"])
-        self._rewards = prometheus.Summary("reward", "Rewards that were given.", **given)
-        about = "Rewards that are missing, by class of reason."
-        self._missing = counter("rewards_missing", about, ["reason"])
-        about = "Sum of all probabilities."
-        chances = counter("proposition_probability", about, ["proposition"])
-        verdicts = counter("proposition_verdicts", "Verdicts in that sum.", ["proposition"])
-        self._propositions = [(chances.labels(name), verdicts.labels(name)) for name in propositions]
+        self._broken = make(gauge, "judge_broken", about, multiprocess_mode="livemax")
+        items = make(counter, "items", "Items by where their verdicts came from.", "source")
         self._sources = {name: items.labels(name) for name in _SOURCES}
-        for name in _REASONS:
-            self._missing.labels(name)
-        self._of_route: dict[tuple[str, int], tuple[prometheus.Counter, prometheus.Histogram]] = {}
-        self._of_judge: dict[str, tuple[prometheus.Counter, float]] = {}
+        self._rewards = make(prometheus.Summary, "reward", "Rewards that were given.")
+        about = "Rewards that are missing, by class of reason."
+        missing = make(counter, "rewards_missing", about, "reason")
+        self._missing = {name: missing.labels(name) for name in _REASONS}
+        about = "Sum of all probabilities."
+        chances = make(counter, "proposition_probability", about, "proposition")
+        verdicts = make(counter, "proposition_verdicts", "Verdicts in it.", "proposition")
+        self._propositions = [(chances.labels(row), verdicts.labels(row)) for row in propositions]
+        self._of_route: dict[tuple[str, int], tuple[Any, Any]] = {}
+        self._of_judge: dict[str, tuple[Any, float]] = {}
         self._state, self._n_items = state, n_items
         self._pending: list[NDArray[np.float64]] = []
         self._n_pending = 0
@@ -170,7 +170,7 @@ class Metrics:
             self._rewards.observe(reward)
         if missing:
             for name, number in Tally(map(reason_class, missing)).items():
-                self._missing.labels(name).inc(number)
+                self._missing[name].inc(number)
                 self._not_logged[name] += number
             self.log_missing()
 
@@ -196,18 +196,20 @@ class Metrics:
             ("judge_cost_dollars", "US dollars spent on calls.", state.cost),
         ):
             if total is not None:
-                counter, before = self._of_judge.get(name) or (self._counter(name, about), 0.0)
+                if name not in self._of_judge:
+                    self._of_judge[name] = self._make(prometheus.Counter, name, about), 0.0
+                counter, before = self._of_judge[name]
                 counter.inc(total - before)
                 self._of_judge[name] = counter, total
 
     def text(self) -> bytes:
         """Write all figures down; those of other workers are at most a second old."""
         self.update()
-        if self._folder:
-            for path in Path(self._folder).glob("gauge_live*.db"):
-                pid = int(path.stem.rpartition("_")[2])
-                if not _is_running(pid):
-                    multiprocess.mark_process_dead(pid, self._folder)
+        for path in Path(self._folder).glob("gauge_live*.db") if self._folder else ():
+            try:
+                os.kill(int(path.stem.rpartition("_")[2]), 0)
+            except ProcessLookupError:  # of a worker that has ended
+                path.unlink(missing_ok=True)
         return prometheus.generate_latest(self._registry)
 
     def _add_up(self) -> None:
@@ -220,13 +222,3 @@ class Metrics:
         for (chance, verdicts), total, n in zip(self._propositions, sums, counts, strict=True):
             chance.inc(total)
             verdicts.inc(n)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import time
 from collections import deque
@@ -110,10 +109,12 @@ class RewardService:
         live, settings = self.live, self.settings
         needs = ["a name of this machine" if settings.token is None else "the token"]
         if live.reward.behaviors:
-            needs.append("a `base_reward` with every item" if live.reward.uses_base else "no base rewards")
+            base = "a `base_reward` with every item" if live.reward.uses_base else "no base rewards"
             own = settings.behavior
-            where = "" if own is None else f", by default {shorten(own)!r}"
-            needs.append(f"a behavior with every item{where}")
+            where = "one with every item"
+            if own is not None:
+                where = f"{shorten(own)!r} where an item has none"
+            needs.append(f"{base}; behavior: {where}")
         stored = ""
         if live.store is not None:
             stored = f", replies kept in {show_address(read_address(live.store))}"
@@ -258,10 +259,9 @@ class ItemQueue:
 
     async def wait_for_place(self, n_items: int, *, seconds: float) -> bool:
         """Wait so long until the items can be held; tell whether they can."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while self.length + n_items > self.most:
-                    await asyncio.sleep(_LOOK_AGAIN_S)
+        end = time.monotonic() + seconds
+        while self.length + n_items > self.most and (left_s := end - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(min(_LOOK_AGAIN_S, left_s))
         return self.length + n_items <= self.most
 
     @contextmanager
