@@ -11,9 +11,6 @@ from voirdire import errors
 from voirdire.errors import AccessError, BadRequestError, ModelTimeoutError, ServerError
 from voirdire.models import reward_server
 from voirdire.models.reward_server import RewardServer, is_reward_server
-from voirdire.rewards import LiveReward
-from voirdire.testing import golden_judge, golden_reward
-from voirdire.web import create_app
 
 TOKEN = "a-token-that-nobody-may-see"
 SAID = "OPEN SESAME"
@@ -143,8 +140,7 @@ def test_what_is_no_answer_is_an_error_that_tells_neither_text_nor_token(answer,
 
 
 def test_only_our_own_words_of_a_refusal_are_told():
-    described = create_app(LiveReward(golden_reward(), judge=golden_judge())).openapi()
-    codes = described["components"]["schemas"]["Refusal"]["properties"]["code"]["enum"]
+    codes = ("malformed", "no_token", "too_large", "wrong_form", "queue_full", "not_ready")
 
     for code in (*codes, SAID, "x" * 100, 5, None, {"a": 1}, "no_token\n"):
         told = f" ({code})" if code in codes else ""
