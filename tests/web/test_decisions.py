@@ -8,9 +8,8 @@ import pytest
 from voirdire import judge
 from voirdire.judging import JuryJudge, LlmJudge
 from voirdire.models import load_model
-from voirdire.rewards.given_weights import reward_without_weights
 from voirdire.rubrics import load_rubric
-from voirdire.testing import golden_judge, golden_reward
+from voirdire.testing import golden_judge
 from web.conftest import TOKEN
 from web.in_process import app_server
 from web.odd_server import OddJudge
@@ -212,11 +211,11 @@ def test_a_jury_answers_with_one_voice():
     other = golden_judge()
     object.__setattr__(other, "name", "other")
     jury = JuryJudge(judges=(golden_judge(), other), name="two")
-    reward = reward_without_weights(jury, rubric=golden_reward().rubric)
-    with app_server(jury, reward=reward) as found:
+    with app_server(jury) as found:
         answer = ask(found, "sorry").json
         [model] = found.get("/v1/models").json["data"]
 
     assert (answer["model"], answer["answers"]["sorry"]["noul"]) == ("two", 1.0)
     assert model["questions"] == ["sorry", "rude", "names_it"]
-    assert model["certificates"]["sorry"] == {"state": "none", "certificate": None}
+    assert set(model["certificates"]) == set(model["questions"])
+    assert {row["certificate"] for row in model["certificates"].values()} == {None}

@@ -51,7 +51,7 @@ def serve(
     port: int = 8000,
     json_log: bool = False,
     started: Callable[[str], None] | None = None,
-) -> NoReturn:
+) -> None:
     """Serve rewards and verdicts over HTTP until a signal ends the process.
 
     Parameters
