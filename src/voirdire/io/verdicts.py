@@ -100,7 +100,7 @@ def _find_columns(
     return names
 
 
-def _read_verdict_frame(
+def _read_frame(
     table: Table,
     names: Mapping[str, str],
     *,
@@ -320,7 +320,7 @@ def read_answers(file: DataFile, *, columns: Mapping[str, str] | None = None) ->
     asked = [name for name in table.columns if is_wide and name not in taken]
     if asked and "threshold" in table.columns:
         names["threshold"] = "threshold"
-    rows = _read_verdict_frame(table, names, stem=file.stem, asked=asked)
+    rows = _read_frame(table, names, stem=file.stem, asked=asked)
     absent: dict[str, str | None] = {
         name: None for name in SAID_COLUMNS if name not in rows.columns
     }
@@ -450,9 +450,7 @@ class _TableReader:
                 refuse_column(table, column, way_out=way_out)
         for column in ("label", "probability", "failure", "negated") if self._is_wide else ():
             self._columns.pop(column, None)
-        self._frame = _read_verdict_frame(
-            table, self._columns, stem=stem, asked=asked, labelled=ids
-        )
+        self._frame = _read_frame(table, self._columns, stem=stem, asked=asked, labelled=ids)
 
     def read(self, judge: str | None) -> tuple[Verdicts | None, Sequence[str]]:
         """Return the verdicts of the judge, or of the only one, and the names of all judges."""
