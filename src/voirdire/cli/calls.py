@@ -86,7 +86,8 @@ def check_sources() -> None:
     """Refuse a file that does not exist before anything is loaded that would read it."""
     for row in _ARGUMENTS.get():
         for token in row.tokens if row.parameter.validator == (is_source,) else ():
-            if token.value != "-" and "://" not in token.value and not Path(token.value).exists():
+            path = re.sub(r"(?i)(\.xlsx)#.*", r"\1", token.value)  # which may name a sheet
+            if path != "-" and "://" not in path and not Path(path).exists():
                 msg = f"`{row.name}` must be a file that exists, got {token.value!r}."
                 raise InputError(f"{msg} Check the path.")
 

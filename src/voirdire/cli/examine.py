@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire import reporting, studies
-from voirdire._messages import shorten
 from voirdire._types import AlignmentName
 from voirdire.cli import options as typed
 from voirdire.cli import printing, study_files
@@ -125,7 +123,9 @@ def examine_command(
         made = make_judges(judge, asking, options=OF_EXAMINED)
         probes = _plan_probes(probe, made, str(items), rubric=rubric, store=store)
     elif not (judges or reading.judge_columns):
-        raise UsageError(_name_raters(humans, reading))
+        rule = "`--judges` must be given, or `--judge-column` where a file holds people and judges"
+        line = "" if "-" in humans else study_files.explain_call(humans, judges)
+        raise UsageError(f"{rule}. {line}" if line else f"{rule}, or `--judge` with `--items`.")
     measuring: dict[str, Any] = {
         "questions": questions or None,
         "clustered": reading.cluster is not None,
@@ -141,16 +141,21 @@ def examine_command(
             if not humans:
                 measured = studies.examine_gold(judges=judges, gold=truth, **measuring)
             else:
-                study = study_files.read_files(
-                    people,
-                    judges or humans,
-                    truth,
-                    reading=reading,
-                    alignments=alignments,
-                    questions=questions,
-                    only=only,
-                    is_test=True,
-                )
+                try:
+                    study = study_files.read_files(
+                        people,
+                        judges or humans,
+                        truth,
+                        reading=reading,
+                        alignments=alignments,
+                        questions=questions,
+                        only=only,
+                        is_test=True,
+                    )
+                except InputError as error:
+                    is_read_again = judge is None and "-" not in (*humans, *judges, gold)
+                    line = study_files.explain_call(humans, judges) if is_read_again else ""
+                    raise InputError(f"{error} {line}".strip()) from error
                 streams = "-" in [*humans, *judges, gold]
                 known = items if judge is None or slices else None
                 metadata = study_files.read_items(known, reading, slices, streams=streams)
@@ -291,20 +296,6 @@ def _check_sources(
         refuse(idle, why="there are no `--humans`, and gold labels are no annotators")
     if items is None:
         refuse(["slices"], why="it names a column of `--items`, which is not given")
-
-
-def _name_raters(humans: Sequence[str], reading: Reading) -> str:
-    """Say whose labels a file holds, for the caller to name the judges among them."""
-    from voirdire.studies.study import read_side
-
-    rule = "`--judges` must be given, or `--judge-column` where one file holds people and judges"
-    try:
-        raters = read_side("humans", humans, reading).raters
-    except InputError:
-        return f"{rule}, or `--judge` with `--items`."
-    listed = ", ".join(repr(shorten(name)) for name in raters[:10])
-    way_out = f"--judge-column {shlex.quote(raters[-1])}" if len(raters) > 1 else "--judges FILE"
-    return f"{rule}. {humans[0]} holds labels by {listed}: write {way_out}."
 
 
 def _read_first(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
-from voirdire.cli.calls import require
+from voirdire.cli.calls import require, rewrite_as_options
 from voirdire.cli.options import group_of
 from voirdire.cli.printing import say_notes
+from voirdire.errors import InputError
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -56,7 +61,8 @@ def read_files(
 
     asked = {"reading": reading, "alignments": alignments, "questions": questions}
     study = read_study(humans, judges, gold, **asked)  # type: ignore[arg-type]
-    say_notes([*study.notes, *(notes_on_gold(study, humans) if is_test else ())])
+    notes = notes_on_gold(study, humans, reading.judge_columns or ()) if is_test else ()
+    say_notes([*study.notes, *notes])
     lost = [name for name in only if name not in study.judges.raters]
     listed = ", ".join(repr(shorten(name)) for name in sorted(study.judges.raters)[:10])
     require(not lost, f"`--only` must be one of {listed}, got {lost and shorten(lost[0])!r}.")
@@ -77,3 +83,82 @@ def read_items(
         columns=slices or None,
         format=reading.format if items == "-" or not streams else None,
     )
+
+
+# The call that reads a file ---------------------------------------------------------------------
+
+_ASKED = re.compile(r"--(?:column|rater|kind|separator|labels) (?:'[^']*'|[^\s'.]+(?:\.[^\s'.]+)*)")
+_UNKNOWN = re.compile(r"(?:^|=)(?:YOURS|COLUMN|WORD|FILE)$")
+_MOST_STEPS = 8
+
+
+def explain_call(humans: Sequence[str], judges: Sequence[str]) -> str:
+    """Say what a message asks for to be read, and after it for what, until files are read.
+
+    Then it is one line to paste; empty where nobody can say it.
+    """
+    from voirdire.cli.main import app
+    from voirdire.io.label_reading import columns_of
+    from voirdire.studies.study import MODEL_NAME, read_side, read_study
+
+    words, told = list(sys.argv[1:]), []
+    for _ in range(_MOST_STEPS):
+        _, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False)
+        reading: Reading = bound.arguments.get("reading", Reading())
+        try:
+            if judges or reading.judge_columns:
+                read_study(humans, judges or humans, bound.arguments.get("gold"), reading=reading)
+                break
+            raters = read_side("humans", humans, reading).raters
+        except InputError as error:
+            message = rewrite_as_options(str(error))
+            if "One label an item is gold" in message and len(humans) == 1:
+                columns = [x for x in columns_of(humans[0], reading) if MODEL_NAME.search(x)]
+                words = ["examine", "--gold", humans[0], "--judges", humans[0]]
+                words += [x for name in sorted(columns) for x in ("--judge-column", name)]
+                told.append("One label an item is gold.")
+                return _as_line(words if columns else [*words[:-1], "FILE"], told)
+            pairs = [shlex.split(found.rstrip(",;")) for found in _ASKED.findall(message)]
+            more = {x[0] if x[0] != "--column" else tuple(x): x for x in reversed(pairs)}
+            more = {
+                k: x for k, x in more.items()
+                if not _UNKNOWN.search(x[1]) and k not in words and x[1] not in words
+            }  # fmt: skip
+            if not more or str(error) in told:
+                return ""
+            told.append(message if "--kind" in more else "")
+            words += [word for pair in more.values() for word in pair]
+            continue
+        models = [name for name in raters if MODEL_NAME.search(name)]
+        if not models or len(raters) < 2:
+            names = ", ".join(repr(shorten(name)) for name in raters[:10])
+            told.append(
+                f"{humans[0]} holds labels by {names}: if one of them is the judge, name it with "
+                "--judge-column."
+            )
+            return _as_line([*words, "--judges", _find_judges(humans[0], raters, reading)], told)
+        if "--rater" in words:  # a message took the judges for people
+            place = words.index("--rater")
+            people = [x for x in raters if x not in models]
+            words[place : place + 2] = ["--rater", ",".join(people)]
+        words += [word for name in models for word in ("--judge-column", name)]
+    return _as_line(words, told)
+
+
+def _find_judges(file: str, people: Sequence[str], reading: Reading) -> str:
+    """Name the file of judges, where it is that of people: by its predictions, or on a sheet."""
+    from voirdire.io.files import DataFile
+    from voirdire.io.rows import open_table
+    from voirdire.studies.study import read_side
+
+    sheets = open_table(DataFile(file)).sheets if file.lower().endswith(".xlsx") else ()
+    if len(sheets) > 1:
+        return f"{file}#{sheets[1]}"
+    with suppress(InputError):
+        if not {*read_side("judges", [file], reading).raters} & {*people, "judge"}:
+            return file
+    return "FILE"
+
+
+def _as_line(words: Sequence[str], told: Sequence[str]) -> str:
+    return " ".join([*filter(None, told), f"Write: voirdire {shlex.join(words)}"])

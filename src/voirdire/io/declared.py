@@ -211,6 +211,8 @@ class Request(Reading):
         check_choice("role", self.role, Role)
         super().__post_init__()
         other = {"annotator": "judge", "judge": "annotator"}[self.role]
+        if self.judge_columns and "judge" not in (self.columns or {}):
+            other = ""  # one column of a file names both
         columns = {ours: yours for ours, yours in (self.columns or {}).items() if ours != other}
         seen: dict[str, str] = {}
         for ours in columns:

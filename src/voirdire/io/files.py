@@ -56,6 +56,7 @@ __all__ = [
     "plain_value",
     "read_document",
     "split_records",
+    "split_sheet",
     "write_csv",
 ]
 
@@ -137,7 +138,7 @@ class DataFile:
     ----------
     source : str, path or binary file
         A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``,
-        ``.bz2`` or ``.xz``.
+        ``.bz2`` or ``.xz``; that of a workbook may name its sheet, as in ``study.xlsx#Model``.
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
         By default the ending of the name says, JSONL for a stream.
     delimiter : str, optional
@@ -161,8 +162,10 @@ class DataFile:
         sheet: str | None = None,
         held: str = "label",
     ) -> None:
-        self.source = source
         self.name = _name(source)
+        source, named = split_sheet(source)
+        sheet = named or sheet
+        self.source = source
         self.format = _find_format(source, format)
         self.delimiter = delimiter or ("\t" if self.format == "tsv" else None)
         self.encoding = encoding
@@ -285,6 +288,13 @@ class DataFile:
         for mark, kind in _KINDS:
             if start.startswith(mark):
                 raise self.fault(f"must be text, got {kind}")
+
+
+def split_sheet(source: Source) -> tuple[Source, str | None]:
+    """Part the path of a workbook from the sheet that it names."""
+    path, mark, sheet = str(source).rpartition("#")
+    is_sheet = isinstance(source, str | Path) and mark and path.lower().endswith(".xlsx")
+    return (path, sheet) if is_sheet and not Path(str(source)).exists() else (source, None)
 
 
 def _name(source: Source) -> str:

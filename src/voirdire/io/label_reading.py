@@ -316,9 +316,7 @@ class _Reader:
         if not table.tabular:
             return _Layout(columns={name: name for name in ("item", "rater", "label", "question")})
         self._refuse_items()
-        item = self._find_column("item", "item", "id")
-        if item is None:
-            self._refuse_missing("item")
+        item = self._find_item()
         has_seen = not self.is_judge and "seen_judge" in table.columns
         columns = _present(
             item=item,
@@ -360,6 +358,18 @@ class _Reader:
             self._refuse_missing("label")
         raters = tuple(request.wanted_raters(others))
         return _Layout(columns=columns, raters=raters, is_guessed=True)
+
+    def _find_item(self) -> str:
+        """Find the column of the items: also the index that pandas writes without a name."""
+        table = self.table
+        item = self._find_column("item", "item", "id")
+        if item is None and table.columns and is_unnamed(table.columns[0]):
+            item = table.columns[0]
+            note = f"{table.source}: its first column, which has no name, holds the items"
+            self.table = replace(table, notes=(*table.notes, note))
+        if item is None:
+            self._refuse_missing("item")
+        return item
 
     def _texts(self, columns: Mapping[str, str]) -> dict[str, str]:
         """Find the columns of reasons, prompts and responses."""
@@ -733,13 +743,17 @@ class _Reader:
 
     def _note_no_answers(self, cells: _Cells) -> tuple[str, ...]:
         """Say which words were taken for no answer; refuse those that may be labels."""
-        source, labels = self.table.source, self.request.labels
-        declared = {*self.request.missing, *map(str, labels or ())}
+        source, request = self.table.source, self.request
+        labels = request.labels
+        declared = {*request.missing, *map(str, labels or ())}
         sure, doubtful = count_no_answers(cells.label, cells.kind, is_judge=self.is_judge)
         asked = {word: count for word, count in doubtful.items() if word not in declared}
         if asked and not labels:
             counted = ", ".join(f"{shorten(word)!r} ({n:,})" for word, n in asked.items())
             used = [format_name(each) or "" for each in cells.label.used()]
+            if cells.kind == "multilabel" and request.separator:
+                parts = (part.strip() for each in used for part in each.split(request.separator))
+                used = sorted({*parts})
             words = [each for each in used if each and each not in (*sure, *declared)]
             is_short = len(words) <= _MOST_NAMES and max(map(len, words)) <= _LONGEST_NAME
             known = f"labels={words}" if is_short else "`labels`"

@@ -308,7 +308,7 @@ def _derive(table: Table, name: str, parts: Sequence[str]) -> Table:
 
 _GUESSES = {
     "rater": re.compile(
-        "annotator|worker|rater|coder|label+er|user|participant|evaluator|reviewer"
+        "annotator|worker|rater|coder|label+er|user|participant|evaluator|reviewer|judge"
     ),
     "item": re.compile(
         "(item|text|doc|document|task|question|example|sample|comment|tweet|post|prompt|instance|"

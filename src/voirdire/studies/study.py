@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped, Verdicts
 
 __all__ = [
+    "MODEL_NAME",
     "Labels",
     "Study",
     "check_kinds",
@@ -48,7 +49,7 @@ Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource 
 _MOST_SHOWN, _MOST_NAMED = 10, 12
 _RATERS = ("rater", "annotator", "judge")
 _PLAIN_NAME = re.compile(r"[\w.@+/:-]{1,60}")
-_MODEL_NAME = re.compile(
+MODEL_NAME = re.compile(
     r"(?<![a-z0-9])(?:gpt|claude|gemini|llama|qwen|mistral|deepseek|llm|judge)", re.IGNORECASE
 )
 """How a word begins that looks like a model."""
@@ -200,7 +201,7 @@ def _unify_booleans(*sides: LabelTable) -> Sequence[LabelTable]:
     ]
 
 
-def notes_on_gold(study: Study, humans: Any) -> list[str]:
+def notes_on_gold(study: Study, humans: Any, judge_columns: Sequence[str] = ()) -> list[str]:
     """Say that one label of each item is gold, and how it is used; `humans` are the files."""
     import numpy as np
 
@@ -214,7 +215,10 @@ def notes_on_gold(study: Study, humans: Any) -> list[str]:
         note = f"each of {n_items:,} items has one label, by one of {n_raters:,} annotators: nobody"
         return [f"{note} is compared with another. Gold, `--gold`, must be of one person."]
     files = [shlex.quote(str(x)) for x in _several(humans) if isinstance(x, str | Path)]
-    command = f"`voirdire examine --gold {files[0] if files else 'FILE'} --judges FILE`"
+    file, judges = files[0] if files else "FILE", "FILE"
+    if judge_columns:
+        judges = " ".join([file, *(f"--judge-column {shlex.quote(x)}" for x in judge_columns)])
+    command = f"`voirdire examine --gold {file} --judges {judges}`"
     return [
         f"each of {n_items:,} items has one label, which is gold: {command} measures judges by it"
     ]
@@ -222,7 +226,7 @@ def notes_on_gold(study: Study, humans: Any) -> list[str]:
 
 def _notes_on_models(annotators: Sequence[str]) -> list[str]:
     """Say that annotators with the name of a model count as people, and how to declare judges."""
-    models = [name for name in annotators if _MODEL_NAME.search(name)]
+    models = [name for name in annotators if MODEL_NAME.search(name)]
     if not models:
         return []
     what = "counts as a person" if len(models) == 1 else "count as people"
