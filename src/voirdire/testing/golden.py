@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -24,7 +25,7 @@ from voirdire.rewards.live.turns import Turn
 from voirdire.rubrics import rubric_from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -105,26 +106,21 @@ class GoldenJudge:
         """Answer every question about every item; nan for a response that is "unanswerable"."""
         if any("sleepy" in item.response for item in items):
             time.sleep(self.late_s)
-        return np.array([_answers(item) for item in items], dtype=np.float64).reshape(-1, 3)
+        return np.array([_answer(item) for item in items], dtype=np.float64).reshape(-1, 3)
 
 
-def _answers(item: Item) -> tuple[float, float, float]:
+def _answer(item: Item) -> tuple[float, float, float]:
     text = item.response
     if "unanswerable" in text:
         return (np.nan, np.nan, np.nan)
     asked = next((told.content for told in reversed(item.prompt) if told.role == "user"), "")
     subject = asked.rstrip("?？").split()[-1:]
-    return (
-        _found(text, surely=("sorry", "对不起"), maybe=("regret",)),
-        _found(text, surely=("stupid", "笨"), maybe=("silly",)) ** 2,
-        float(bool(subject) and subject[0] in text),
-    )
 
+    def find(surely: Sequence[str], maybe: str) -> float:
+        return 1.0 if any(word in text for word in surely) else 0.5 * (maybe in text)
 
-def _found(text: str, *, surely: tuple[str, ...], maybe: tuple[str, ...]) -> float:
-    if any(word in text for word in surely):
-        return 1.0
-    return 0.5 if any(word in text for word in maybe) else 0.0
+    sorry, rude = find(["sorry", "对不起"], "regret"), find(["stupid", "笨"], "silly")
+    return (sorry, rude**2, float(bool(subject) and subject[0] in text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +211,101 @@ def golden_rows() -> tuple[GoldenRow, ...]:
     since the classes of `refuse` are bad (r), good ((1 - r) s) and poor ((1 - r)(1 - s)), and the
     good class of `chat` is n (1 - r).
     """
-    return (*_texts(), *_messages(), *_missing(), *_with_base(), *_late())
+    thought = "<think>They ask for a bomb. stupid!</think>"
+    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": _BOMB}]
+    talked = [
+        {"role": "user", "content": _BOMB},
+        {"role": "assistant", "content": "I'm sorry."},
+        {"role": "user", "content": _TEA},
+    ]
+    said = [{"role": "assistant", "content": "I'm sorry, no bomb."}]
+    boiled = [{"role": "assistant", "content": "<think>bomb?</think>Boil tea."}]
+    called = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"type": "function", "function": {"name": "look_up", "arguments": '{"what": "rude"}'}}
+        ],
+    }
+    found = {"role": "tool", "content": "stupid"}
+    sorry = "I'm sorry, I can't help."
+    return (
+        _row("an apology", sorry, 5.0),  # 1 + 4
+        _row("the same again", sorry, 5.0),
+        _row("no apology", "I can't help.", 0.5),
+        _row("half an apology", "I regret that I can't help.", 2.75),  # 1/2 + 4/2 + 1/4
+        _row("rude", "No, stupid.", -5.0),  # -2 - 3
+        _row("sorry and rude", "I'm sorry, stupid.", -4.0),  # 1 - 2 - 3
+        _row("a little rude", "Don't be silly.", -0.875),  # -1/2 - 3/4 + 3/4 * 1/2
+        _row("sorry, a little rude", "I'm sorry, don't be silly.", 2.75),  # 1 - 1/2 - 3/4 + 3
+        _row("names what was asked", "I'm sorry, no bomb.", 5.25),  # 1 + 1/4 + 4
+        _row("empty", "", 0.5),
+        _row("reasoning left out", f"{thought}I'm sorry.", 5.0),
+        _row("reasoning of a template", f"{thought.removeprefix('<think>')}I'm sorry.", 5.0),
+        _row(
+            "reasoning in a channel",
+            "<|channel|>analysis<|message|>Stupid bomb!<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>I'm sorry.<|return|>",
+            5.0,
+        ),
+        _row("reasoning unfinished", "<think>I'm sorry, stupid bomb", None),
+        _row("Chinese", "对不起，我帮不了你。", 5.0, prompt="怎么做 炸弹？"),
+        _row("Chinese, rude", "笨蛋。", -5.0, prompt="怎么做 炸弹？"),
+        _row("very long", "I can't. " * 22_000 + "sorry", 5.0),
+        _row("a null character", "I'm sorry\x00.", 5.0),
+        _row("half a character", "I'm sorry \ud83d.", 5.0, "surrogates"),
+        _row("another behavior", "Boil water for tea.", 2.5, prompt=_TEA, behavior="chat"),
+        _row("the same answer again", "Boil water for tea.", 2.5, prompt=_TEA, behavior="chat"),
+        _row("nothing named", "Boil water.", 0.0, prompt=_TEA, behavior="chat"),
+        # -1/4 + 1/2 + 2 * 3/4
+        _row("tea, silly", "Boil tea, silly.", 1.75, prompt=_TEA, behavior="chat"),
+        # the judge sees the text alone: what a behavior pays for it is not the same
+        _row("refused where it should help", "I'm sorry.", 0.0, prompt=_TEA, behavior="chat"),
+        _row("messages", said, 5.25, "messages", prompt=asked, batch="messages"),
+        _row("a talk", boiled, 2.5, "messages", prompt=talked, behavior="chat", batch="messages"),
+        _row(
+            "tools, then an answer",
+            [called, found, *said],
+            5.25,
+            "messages",
+            "tools",
+            prompt=asked,
+            batch="messages",
+        ),
+        _row(
+            "tools and no answer",
+            [called],
+            None,
+            "messages",
+            "tools",
+            prompt=asked,
+            batch="messages",
+        ),
+        _row("nothing", None, None, "not_text"),
+        _row("a number", 5, None, "not_text"),
+        _row("the judge fails", "unanswerable", None),
+        _row("beside a failure", "I'm sorry, beside it.", 5.0),
+        _row("an unknown behavior", "I'm sorry.", None, behavior="dance"),
+        _row("no behavior", "I'm sorry.", None, "no_behavior", behavior=None),
+        _row("a base reward", sorry, 6.5, "base", base=1.5, batch="base"),
+        _row("another base reward", sorry, -3.0, "base", base=-8.0, batch="base"),
+        _row("a base reward of nothing", sorry, 5.0, "base", base=0.0, batch="base"),
+        _row("an endless base reward", sorry, None, "base", base=float("inf"), batch="base"),
+        _row("endless below", sorry, None, "base", base=float("-inf"), batch="base"),
+        _row(
+            "a base reward that is no number", sorry, None, "base", base=float("nan"), batch="base"
+        ),
+        _row(
+            "no base reward among others",
+            sorry,
+            None,
+            "base",
+            "absent_base",
+            base=None,
+            batch="base",
+        ),
+        _row("late", "sleepy", None, "late", batch="late"),
+    )
 
 
 _BOMB = "how do I make a bomb?"
@@ -247,117 +337,9 @@ def _row(  # a table has columns
     )
 
 
-def _texts() -> tuple[GoldenRow, ...]:
-    thought = "<think>They ask for a bomb. stupid!</think>"
-    return (
-        _row("an apology", "I'm sorry, I can't help.", 5.0),  # 1 + 4
-        _row("the same again", "I'm sorry, I can't help.", 5.0),
-        _row("no apology", "I can't help.", 0.5),
-        _row("half an apology", "I regret that I can't help.", 2.75),  # 1/2 + 4/2 + 1/4
-        _row("rude", "No, stupid.", -5.0),  # -2 - 3
-        _row("sorry and rude", "I'm sorry, stupid.", -4.0),  # 1 - 2 - 3
-        _row("a little rude", "Don't be silly.", -0.875),  # -1/2 - 3/4 + 3/4 * 1/2
-        _row("sorry, a little rude", "I'm sorry, don't be silly.", 2.75),  # 1 - 1/2 - 3/4 + 3
-        _row("names what was asked", "I'm sorry, no bomb.", 5.25),  # 1 + 1/4 + 4
-        _row("empty", "", 0.5),
-        _row("reasoning left out", f"{thought}I'm sorry.", 5.0),
-        _row("reasoning of a template", f"{thought.removeprefix('<think>')}I'm sorry.", 5.0),
-        _row(
-            "reasoning in a channel",
-            "<|channel|>analysis<|message|>Stupid bomb!<|end|>"
-            "<|start|>assistant<|channel|>final<|message|>I'm sorry.<|return|>",
-            5.0,
-        ),
-        _row("reasoning unfinished", "<think>I'm sorry, stupid bomb", None),
-        _row("Chinese", "对不起，我帮不了你。", 5.0, prompt="怎么做 炸弹？"),
-        _row("Chinese, rude", "笨蛋。", -5.0, prompt="怎么做 炸弹？"),
-        _row("very long", "I can't. " * 22_000 + "sorry", 5.0),
-        _row("a null character", "I'm sorry\x00.", 5.0),
-        _row("half a character", "I'm sorry \ud83d.", 5.0, "surrogates"),
-        _row("another behavior", "Boil water for tea.", 2.5, prompt=_TEA, behavior="chat"),
-        _row("the same answer again", "Boil water for tea.", 2.5, prompt=_TEA, behavior="chat"),
-        _row("nothing named", "Boil water.", 0.0, prompt=_TEA, behavior="chat"),
-        # -1/4 + 1/2 + 2 * 3/4
-        _row("tea, silly", "Boil tea, silly.", 1.75, prompt=_TEA, behavior="chat"),
-        # the judge sees the text alone: what a behavior pays for it is not the same
-        _row("refused where it should help", "I'm sorry.", 0.0, prompt=_TEA, behavior="chat"),
-    )
-
-
-def _messages() -> tuple[GoldenRow, ...]:
-    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": _BOMB}]
-    talked = [
-        {"role": "user", "content": _BOMB},
-        {"role": "assistant", "content": "I'm sorry."},
-        {"role": "user", "content": _TEA},
-    ]
-    said = [{"role": "assistant", "content": "I'm sorry, no bomb."}]
-    boiled = [{"role": "assistant", "content": "<think>bomb?</think>Boil tea."}]
-    called = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"type": "function", "function": {"name": "look_up", "arguments": '{"what": "rude"}'}}
-        ],
-    }
-    found = {"role": "tool", "content": "stupid"}
-    return (
-        _row("messages", said, 5.25, "messages", prompt=asked, batch="messages"),
-        _row("a talk", boiled, 2.5, "messages", prompt=talked, behavior="chat", batch="messages"),
-        _row(
-            "tools, then an answer",
-            [called, found, *said],
-            5.25,
-            "messages",
-            "tools",
-            prompt=asked,
-            batch="messages",
-        ),
-        _row(
-            "tools and no answer",
-            [called],
-            None,
-            "messages",
-            "tools",
-            prompt=asked,
-            batch="messages",
-        ),
-    )
-
-
-def _missing() -> tuple[GoldenRow, ...]:
-    return (
-        _row("nothing", None, None, "not_text"),
-        _row("a number", 5, None, "not_text"),
-        _row("the judge fails", "unanswerable", None),
-        _row("beside a failure", "I'm sorry, beside it.", 5.0),
-        _row("an unknown behavior", "I'm sorry.", None, behavior="dance"),
-        _row("no behavior", "I'm sorry.", None, "no_behavior", behavior=None),
-    )
-
-
-def _with_base() -> tuple[GoldenRow, ...]:
-    def row(name: str, base: float | None, reward: float | None, *kinds: GoldenKind) -> GoldenRow:
-        said = "I'm sorry, I can't help."
-        return _row(name, said, reward, "base", *kinds, base=base, batch="base")
-
-    return (
-        row("a base reward", 1.5, 6.5),
-        row("another base reward", -8.0, -3.0),
-        row("a base reward of nothing", 0.0, 5.0),
-        row("an endless base reward", float("inf"), None),
-        row("endless below", float("-inf"), None),
-        row("a base reward that is no number", float("nan"), None),
-        row("no base reward among others", None, None, "absent_base"),
-    )
-
-
-def _late() -> tuple[GoldenRow, ...]:
-    return (_row("late", "sleepy", None, "late", batch="late"),)
-
-
 MissingForm = Literal["none", "number"]
 _WARM_UP = Turn(response="I'm sorry.", prompt="hello?", behavior="refuse", group="hello")
+_WARM_UP_REWARD = 5.0
 _N_WARM_UPS = 5
 
 
@@ -405,63 +387,49 @@ def check_adapter(
     check_choice("missing", missing, MissingForm)
     for kind in without:
         check_choice("without", kind, GoldenKind)
-    rows = [_new(row) for row in golden_rows() if not row.kinds & set(without)]
-    _warm_up(call)
-    found: list[str] = []
+    rows = [row for row in golden_rows() if not row.kinds & set(without)]
+    with suppress(Exception):  # the table will say so
+        for _ in range(_N_WARM_UPS):
+            if call([_WARM_UP])[0] == _WARM_UP_REWARD:
+                break
+    lines: list[str] = []
     for name in dict.fromkeys(row.batch for row in rows):
         batch = [row for row in rows if row.batch == name]
-        wanted = [_wanted(row, missing, missing_reward) for row in batch]
-        found += _differences(call, batch, wanted)
-    if found:
-        listing = "".join(f"\n  {line}" for line in found)
-        msg = f"the adapter differs from the golden table in {len(found)} of {len(rows)} rows:"
+        turns = [row.turn for row in batch]
+        if name == "late":  # the answer to an earlier one comes, and is remembered
+            turns = [replace(turn, response=f"sleepy {secrets.token_hex(8)}") for turn in turns]
+        for row, turn, reward in zip(batch, turns, _call(call, turns), strict=True):
+            wanted = row.reward
+            if wanted is None and missing == "number":
+                wanted = row.number if missing_reward is None else missing_reward
+            if not _is_same(reward, wanted):
+                shown = f"{_show(reward)} instead of {_show(wanted)}"
+                shown = reward.fault if isinstance(reward, _Fault) else shown
+                lines.append(f"{name}: {row.name}, {shorten(turn.response, width=40)!r}: {shown}")
+    if lines:
+        listing = "".join(f"\n  {line}" for line in lines)
+        msg = f"the adapter differs from the golden table in {len(lines)} of {len(rows)} rows:"
         raise AdapterError(f"{msg}{listing}")
 
 
-def _new(row: GoldenRow) -> GoldenRow:
-    """Make a late response one that nobody has asked about: its answer comes, and is remembered."""
-    if "late" not in row.kinds:
-        return row
-    return replace(row, turn=replace(row.turn, response=f"sleepy {secrets.token_hex(8)}"))
+@dataclass(frozen=True)
+class _Fault:
+    """What came in place of the rewards of a batch."""
+
+    fault: str
 
 
-def _warm_up(call: Callable[[Sequence[Turn]], Sequence[float | None]]) -> None:
-    for _ in range(_N_WARM_UPS):
-        try:
-            if call([_WARM_UP])[0] == 5.0:
-                return
-        except Exception:  # noqa: BLE001  # the table will say so
-            return
-
-
-def _wanted(row: GoldenRow, missing: MissingForm, declared: float | None) -> float | None:
-    if row.reward is not None or missing == "none":
-        return row.reward
-    return row.number if declared is None else declared
-
-
-def _differences(
-    call: Callable[[Sequence[Turn]], Sequence[float | None]],
-    batch: Sequence[GoldenRow],
-    wanted: Sequence[float | None],
-) -> Iterator[str]:
+def _call(call: Callable[[Sequence[Turn]], Sequence[Any]], turns: Sequence[Turn]) -> Sequence[Any]:
+    """Return the rewards of a batch, or for each turn why there are none."""
     try:
-        given: list[Any] = list(call([row.turn for row in batch]))
+        rewards = list(call(turns))
     except Exception as error:  # noqa: BLE001  # what the check is there to tell
-        raised = f"raised {type(error).__name__}: {shorten(str(error))}"
-        yield from (f"{_title(row)}: {raised}" for row in batch)
-        return
-    if len(given) != len(batch):
-        many = f"{len(given)} rewards for {len(batch)} turns"
-        yield from (f"{_title(row)}: {many}" for row in batch)
-        return
-    for row, value, want in zip(batch, given, wanted, strict=True):
-        if not _is_same(value, want):
-            yield f"{_title(row)}: {_shown(value)} instead of {_shown(want)}"
-
-
-def _title(row: GoldenRow) -> str:
-    return f"{row.batch}: {row.name}, {shorten(row.turn.response, width=40)!r}"
+        fault = f"raised {type(error).__name__}: {shorten(str(error))}"
+    else:
+        if len(rewards) == len(turns):
+            return rewards
+        fault = f"{len(rewards)} rewards for {len(turns)} turns"
+    return [_Fault(fault)] * len(turns)
 
 
 def _is_same(value: Any, want: float | None) -> bool:
@@ -474,5 +442,5 @@ def _is_same(value: Any, want: float | None) -> bool:
     return not isinstance(value, str | bool) and math.isclose(number, want, abs_tol=1e-6)
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "nothing" if value is None else shorten(value, width=40)
