@@ -1,8 +1,8 @@
 from voirdire.stats.plan import TestPlan as TestPlan
+from voirdire.studies.certificate import CertificateChange as CertificateChange
 from voirdire.studies.certificate import certify as certify
-from voirdire.studies.certificate_check import CertificateChange as CertificateChange
-from voirdire.studies.certificate_check import check_certificate as check_certificate
-from voirdire.studies.certificate_check import recorded_reading as recorded_reading
+from voirdire.studies.certificate import check_certificate as check_certificate
+from voirdire.studies.certificate import recorded_reading as recorded_reading
 from voirdire.studies.diagnosis import Diagnosis as Diagnosis
 from voirdire.studies.diagnosis import SliceReliability as SliceReliability
 from voirdire.studies.diagnosis import diagnose as diagnose

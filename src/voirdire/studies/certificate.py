@@ -1,27 +1,32 @@
-"""Makes the reproducible record of an examination."""
+"""Makes the reproducible record of an examination, and checks whether it still holds."""
 
 from __future__ import annotations
 
+import math
 import platform
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from voirdire.documents import hash_content
+from voirdire.errors import InputError
 from voirdire.io.declared import Reading
 from voirdire.io.labels import hash_labels
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate, as_plain
 from voirdire.records.plain import without_nan
+from voirdire.stats.plan import TestPlan
+from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from voirdire.io import LabelTable
     from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["certify"]
+__all__ = ["CertificateChange", "certify", "check_certificate", "recorded_reading"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 _METHOD = {"method": "t"}
@@ -169,3 +174,200 @@ def _unwrap_single(values: Any) -> Any:
     if values is None or isinstance(values, str):
         return values
     return values[0] if len(values) == 1 else list(values)
+
+
+# Checking -------------------------------------------------------------------------------------
+
+_SAME = 1e-6
+"""Relative differences of figures below it are rounding between versions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateChange:
+    """A difference from the certificate.
+
+    Attributes
+    ----------
+    what : str
+        What differs: ``"data"``, ``"gold"``, ``"judge NAME"``, ``"rubric"``, ``"setting NAME"``,
+        ``"outcome ..."`` or ``"figures ..."``.
+    certified, found : object
+        The value in the certificate, and the value now; hashes for labels.
+    """
+
+    what: str
+    certified: Any
+    found: Any
+
+
+def check_certificate(
+    certificate: Certificate,
+    *,
+    humans: LabelTable,
+    judges: LabelTable,
+    gold: LabelTable | None = None,
+    rubric_hash: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[CertificateChange, ...]:
+    """Repeat the examination of a certificate, and list what differs.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As `voirdire.rewards.read_certificate` gives it.
+    humans, judges : LabelTable
+        The labels that there are now, read with `recorded_reading`.
+    gold : LabelTable, optional
+        Gold labels, where they stood for the annotators.
+    rubric_hash : str, optional
+        Content hash of the rubric that there is now; by default it is not compared.
+    settings : mapping, optional
+        Settings that should be those of the certificate, under the names of `TestPlan`: those of
+        the file that fixed ε beforehand.
+
+    Returns
+    -------
+    tuple of CertificateChange
+        Empty where everything holds. The order of rows and the format of files change nothing.
+
+    Raises
+    ------
+    InputError
+        If the certificate is of an alignment that is a function of the user's, or its settings
+        are none.
+    NoDataError
+        If nothing is left to examine.
+    """
+    changes = list(_settings_changes(certificate, settings or {}))
+    if rubric_hash is not None and rubric_hash != certificate.rubric_hash:
+        row = CertificateChange(what="rubric", certified=certificate.rubric_hash, found=rubric_hash)
+        changes.append(row)
+    raters = [name for name in certificate.judges if name in judges.raters]
+    changes += [
+        CertificateChange(what=f"judge {name}", certified="labels", found=None)
+        for name in certificate.judges
+        if name not in raters
+    ]
+    if not raters:
+        return tuple(changes)
+    recorded = certificate.settings
+    examination = examine(
+        judges=judges.of_raters(raters),
+        humans=humans,
+        gold=gold,
+        alignment=_read_setting(certificate, "alignments"),
+        questions=_read_setting(certificate, "questions"),
+        labels=recorded.get("labels"),
+        clusters=bool(recorded.get("clustered")),
+        plan=_plan(certificate),
+        around=False,
+    )
+    repeated = certify(
+        examination,
+        humans=humans,
+        judges=judges,
+        gold=gold,
+        rubric_hash=certificate.rubric_hash,
+        reading={name: recorded.get(name) for name in ("threshold", "missing")},
+    )
+    changes += _changes(certificate, repeated, raters)
+    return tuple(changes)
+
+
+def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
+    """Return how to read labels for a certificate: their meaning from it, the layout as given.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Its kind, declared labels, words for missing and threshold count.
+    reading : Reading
+        How the files that there are now name their columns, and their format.
+
+    Returns
+    -------
+    Reading
+    """
+    recorded = certificate.settings
+    threshold = recorded.get("threshold")
+    return replace(
+        reading,
+        kind=recorded.get("kind"),
+        labels=recorded.get("labels"),
+        missing=tuple(recorded.get("missing") or ()),
+        threshold=threshold if isinstance(threshold, int | float) else None,
+    )
+
+
+def _read_setting(certificate: Certificate, name: str) -> Any:
+    if name not in certificate.settings:
+        msg = f"the certificate must say its {name}, got none. Examine again."
+        raise InputError(msg)
+    return certificate.settings[name]
+
+
+def _plan(certificate: Certificate) -> TestPlan:
+    recorded = certificate.settings
+    if recorded.get("similarity") is not None:
+        msg = (
+            f"the certificate must be of alignments with a known name, got the function "
+            f"{recorded['similarity']!r}. Examine again with it."
+        )
+        raise InputError(msg)
+    names = [each.name for each in fields(TestPlan)]
+    return TestPlan(**{name: recorded[name] for name in names if name in recorded})
+
+
+def _settings_changes(
+    certificate: Certificate, settings: Mapping[str, Any]
+) -> Iterator[CertificateChange]:
+    now = replace(_plan(certificate), **settings).as_settings()
+    for name in settings:
+        before = certificate.settings.get(name)
+        if not _are_equal(before, now[name]):
+            yield CertificateChange(what=f"setting {name}", certified=before, found=now[name])
+
+
+def _changes(
+    certificate: Certificate, repeated: Certificate, judges: list[str]
+) -> Iterator[CertificateChange]:
+    pairs = [
+        ("data", certificate.data_hash, repeated.data_hash),
+        ("gold", certificate.gold_hash, repeated.gold_hash),
+    ]
+    for name in judges:
+        for part in ("labels_hash", "fingerprint"):
+            before, now = (record.judges[name].get(part) for record in (certificate, repeated))
+            pairs.append((f"judge {name}", before, now))
+    missing = [
+        f"outcome {place}" for place in certificate.outcomes if place not in repeated.outcomes
+    ]
+    pairs += [(place, "examined", None) for place in missing]
+    pairs += [
+        (f"outcome {place}", certificate.outcomes.get(place), outcome)
+        for place, outcome in repeated.outcomes.items()
+    ]
+    changes = [(what, before, now) for what, before, now in pairs if before != now]
+    if not changes:  # where labels differ, so do figures
+        for before, now in zip(certificate.examinations, repeated.examinations, strict=True):
+            place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
+            names = [name for name in before if not _are_equal(before[name], now.get(name))]
+            if names:
+                changes.append((f"figures {place}", before[names[0]], now.get(names[0])))
+    for what, before, now in changes:
+        yield CertificateChange(what=what, certified=before, found=now)
+
+
+def _are_equal(first: Any, second: Any) -> bool:
+    """Return whether values are equal, floats up to rounding; null and nan are equal."""
+    if isinstance(second, float) and math.isnan(second):
+        return first is None or (isinstance(first, float) and math.isnan(first))
+    if isinstance(first, float) or isinstance(second, float):
+        numbers = isinstance(first, int | float) and isinstance(second, int | float)
+        return numbers and math.isclose(first, second, rel_tol=_SAME, abs_tol=_SAME)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(_are_equal, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        keys = first.keys() - {"sentence"}  # a newer version may word it otherwise
+        return first.keys() == second.keys() and all(_are_equal(first[k], second[k]) for k in keys)
+    return bool(first == second)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
 __all__ = ["GoldExamination", "GoldResult", "examine_gold", "majority_labels", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
-_FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
-
 _METHODS: tuple[CalibrationMethod, ...] = ("platt", "temperature")
 
 
@@ -263,14 +263,27 @@ def examine_gold(
             seed=seed,
             with_calibrators=True,
         )
-    reasons = [row.classification.reason for row in results if _is_undefined(row)]
+    reasons = [
+        row.classification.reason
+        for row in results
+        if any(np.isnan(each.estimate) for each in row.classification.figures.values())
+    ]
     if reasons:
         msg = f"figures of {len(reasons)} of {len(results)} results are undefined: {reasons[0]}."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
+    n_items = max(len(truth.of_questions([name]).item.used()) for name in shared)
+    parts = [
+        format_count(len(machines.raters), "judge"),
+        format_count(len(shared), "question"),
+        f"{format_count(n_items, 'item')} with gold labels",
+        truth.kind,
+        format_set_aside(len(set(dropped))),
+    ]
+    without = f"no judge answered {list_names(unanswered)}"
     return GoldExamination(
         results=tuple(results),
         dropped=tuple(dict.fromkeys(dropped)),
-        understood=_understand(truth, machines, shared, len(set(dropped)), unanswered),
+        understood=f"{', '.join(parts)}; {without}" if unanswered else ", ".join(parts),
         fingerprints=machines.fingerprints,
         thresholds=machines.thresholds,
         gold_hash=hash_labels(truth.frame),
@@ -377,46 +390,27 @@ def _add_probability_figures(
     n_units = len(true) if clusters is None else len(np.unique(clusters))
     if n_units < _FEWEST_FOLDS or not 0 < true.mean() < 1:
         return result
-    after: dict[str, BrierDecomposition] = {}
-    if with_calibrators:
-        after = _recalibrate(probabilities, true == 1, clusters, level, seed=seed)
-    before = decompose_brier(probabilities, true == 1, groups=clusters, confidence_level=level)
+    is_true = true == 1
+    decompose = partial(decompose_brier, groups=clusters, confidence_level=level)
+    before, after = decompose(probabilities, is_true), dict[str, BrierDecomposition]()
+    with suppress(InputError):  # the items outside of a fold all have one label
+        for method in _METHODS if with_calibrators else ():
+            better = cross_calibrate(
+                probabilities, is_true, groups=clusters, method=method, seed=seed
+            )
+            after[method] = decompose(better, is_true)
     return replace(
         result,
         threshold=cross_threshold(
             probabilities, true, groups=clusters, confidence_level=level, seed=seed
         ),
         calibration=measure_calibration(
-            probabilities, true == 1, groups=clusters, confidence_level=level
+            probabilities, is_true, groups=clusters, confidence_level=level
         ),
         brier=before,
         recalibrated=after,
-        recommended=_recommend_calibrator(probabilities, true == 1, before, after),
+        recommended=_recommend_calibrator(probabilities, is_true, before, after),
     )
-
-
-def _recalibrate(
-    probabilities: np.ndarray[Any, Any],
-    true: np.ndarray[Any, Any],
-    clusters: np.ndarray[Any, Any] | None,
-    confidence_level: float,
-    *,
-    seed: int,
-) -> dict[str, BrierDecomposition]:
-    """Measure calibrators on items that they were not fitted to.
-
-    {} where a fold has one label only.
-    """
-    decompositions: dict[str, BrierDecomposition] = {}
-    for method in _METHODS:
-        try:
-            better = cross_calibrate(probabilities, true, groups=clusters, method=method, seed=seed)
-        except InputError:  # the items outside of a fold all have one label
-            return {}
-        decompositions[method] = decompose_brier(
-            better, true, groups=clusters, confidence_level=confidence_level
-        )
-    return decompositions
 
 
 def _recommend_calibrator(
@@ -446,10 +440,6 @@ def _recommend_calibrator(
     )
 
 
-def _is_undefined(row: GoldResult) -> bool:
-    return any(np.isnan(each.estimate) for each in row.classification.figures.values())
-
-
 def _check_gold(truth: LabelTable) -> None:
     if truth.kind not in ("boolean", "choice", "pairwise"):
         msg = (
@@ -463,22 +453,3 @@ def _check_gold(truth: LabelTable) -> None:
             f"({list_names(truth.raters)}). Give labels of several annotators as `humans`."
         )
         raise InputError(msg)
-
-
-def _understand(
-    truth: LabelTable,
-    machines: LabelTable,
-    questions: Sequence[str],
-    n_dropped: int,
-    unanswered: Sequence[str],
-) -> str:
-    n_items = max(len(truth.of_questions([name]).item.used()) for name in questions)
-    parts = [
-        format_count(len(machines.raters), "judge"),
-        format_count(len(questions), "question"),
-        f"{format_count(n_items, 'item')} with gold labels",
-        truth.kind,
-        format_set_aside(n_dropped),
-    ]
-    sentence = ", ".join(parts)
-    return f"{sentence}; no judge answered {list_names(unanswered)}" if unanswered else sentence

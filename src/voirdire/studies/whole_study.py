@@ -23,9 +23,8 @@ from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.plan import TestPlan
 from voirdire.stats.results import html_table, summary_rows, text_table
 from voirdire.studies.diagnosis import SliceReliability, measure_slices
-from voirdire.studies.disputed_items import add_texts
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
-from voirdire.studies.findings import QuestionFindings, find_around
+from voirdire.studies.findings import QuestionFindings, add_texts, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import (
     format_count,

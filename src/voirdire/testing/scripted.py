@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -154,14 +153,8 @@ class ScriptedModel:
                 f"{type(said).__name__}."
             )
             raise InputError(msg)
-        return self._written(request, said)
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
-
-    def _written(self, request: ChatRequest, answers: Mapping[str, Any]) -> Reply:
         n_top = request.top_logprobs if self._log_probabilities else None
-        steps = tuple(_json_steps(_values(request, answers), n_top=n_top or 0))
+        steps = tuple(_write_steps(request, said, n_top=n_top or 0))
         return Reply(
             text="".join(step.token for step in steps),
             steps=None if n_top is None else steps,
@@ -170,62 +163,44 @@ class ScriptedModel:
             model=self.name,
         )
 
-
-@dataclass(frozen=True, slots=True)
-class _TrueOrFalse:
-    """A place for true or false, and the probability of true."""
-
-    probability: float
+    async def close(self) -> None:
+        """Do nothing: there is nothing to close."""
 
 
-def _values(request: ChatRequest, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose what is written for every question, in the order of the reply."""
-    if not request.schema:
-        is_asked = request.top_logprobs is not None
-        return {
-            key: _probability(key, value) if isinstance(value, float) and is_asked else value
-            for key, value in answers.items()
-        }
-    properties = msgspec.json.decode(request.schema).get("properties", {})
-    missing = [key for key in properties if key not in answers]
-    if missing:
-        msg = f"`answer` must give a value for every question asked, got none for {missing[0]!r}."
-        raise InputError(msg)
-    return {key: _value(key, answers[key], form=form) for key, form in properties.items()}
-
-
-def _value(key: str, value: Any, *, form: Mapping[str, Any]) -> Any:
-    kind = form.get("type")
-    if kind == "boolean":
-        return _probability(key, value)
-    if kind == "integer" and isinstance(value, float) and value.is_integer():
-        return int(value)
-    if kind == "array" and not isinstance(value, str):
-        return list(value)
-    return float(value) if kind == "number" and isinstance(value, bool) else value
-
-
-def _probability(key: str, value: Any) -> _TrueOrFalse:
-    if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
-        msg = (
-            f"`answer` must give a probability in [0, 1] for the question {key!r}, "
-            f"got {shorten(value)}."
-        )
-        raise InputError(msg)
-    return _TrueOrFalse(float(value))
-
-
-def _json_steps(values: Mapping[str, Any], *, n_top: int) -> Iterator[TokenStep]:
-    """Write the JSON object, one token per value and one between them."""
-    before = "{"
-    for key, value in values.items():
-        yield TokenStep(token=f"{before}{_json(key)}:", logprob=0.0)
-        if isinstance(value, _TrueOrFalse):
-            yield _boolean_step(value.probability, n_top=n_top)
-        else:
-            yield TokenStep(token=_json(value), logprob=0.0)
-        before = ","
-    yield TokenStep(token="}" if values else "{}", logprob=0.0)
+def _write_steps(
+    request: ChatRequest, answers: Mapping[str, Any], *, n_top: int
+) -> Iterator[TokenStep]:
+    """Write the JSON object of the answers, one token per value and one between them."""
+    is_asked = request.top_logprobs is not None
+    forms: dict[str, Any] = {
+        key: {"type": "boolean"} if isinstance(value, float) and is_asked else {}
+        for key, value in answers.items()
+    }
+    if request.schema:
+        forms = msgspec.json.decode(request.schema).get("properties", {})
+    for place, (key, form) in enumerate(forms.items()):
+        if key not in answers:
+            msg = f"`answer` must give a value for every question asked, got none for {key!r}."
+            raise InputError(msg)
+        value, kind = answers[key], form.get("type")
+        yield TokenStep(token=f"{',' if place else '{'}{_json(key)}:", logprob=0.0)
+        if kind == "boolean":
+            if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
+                msg = (
+                    f"`answer` must give a probability in [0, 1] for the question {key!r}, "
+                    f"got {shorten(value)}."
+                )
+                raise InputError(msg)
+            yield _boolean_step(float(value), n_top=n_top)
+            continue
+        if kind == "integer" and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        elif kind == "array" and not isinstance(value, str):
+            value = list(value)
+        elif kind == "number" and isinstance(value, bool):
+            value = float(value)
+        yield TokenStep(token=_json(value), logprob=0.0)
+    yield TokenStep(token="}" if forms else "{}", logprob=0.0)
 
 
 def _boolean_step(probability: float, *, n_top: int) -> TokenStep:

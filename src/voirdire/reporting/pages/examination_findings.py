@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.stats import AltTestResult
     from voirdire.studies import Examination, SliceReliability
-    from voirdire.studies.disputed_items import DisputedItem
-    from voirdire.studies.findings import QuestionFindings
+    from voirdire.studies.findings import DisputedItem, QuestionFindings
 
 __all__ = [
     "Question",

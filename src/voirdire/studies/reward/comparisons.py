@@ -104,11 +104,13 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         notes.append(write_note("held_out_unknown"))
     if n_seen:
         notes.append(write_note("seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
+    statuses = certified(reward)
+    uncertified = [x for x in list_paying_propositions(reward) if not statuses[x].is_valid]
     notes += [
         *_note_judge(reward, judged),
         *_note_comparisons(comparisons),
         *note_errors(figures["error_rates"]),
-        *note_drives(figures["drives"], _find_uncertified(reward)),
+        *note_drives(figures["drives"], uncertified),
     ]
     if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
         notes.append(write_note("no_refusals"))
@@ -160,14 +162,12 @@ def _rate_completions(
 ) -> RatedComparisons:
     """Rate completions, and keep the comparisons of which both sides have a reward."""
     rated = rate_items(data, reward, judged)
-    is_rated = rated.is_rated
+    is_rated, asked = rated.is_rated, np.array(data.behaviors, dtype=object)
     behaviors = []
-    for behavior, features in rated.features.items():
+    for behavior, values in rated.features.items():
+        own = np.flatnonzero(asked == behavior)
         pairs = pairs_of(
-            data,
-            behavior=behavior,
-            order=orders[behavior],
-            contradictions=contradictions,
+            data, behavior=behavior, order=orders[behavior], contradictions=contradictions
         )
         kept = is_rated[pairs.better] & is_rated[pairs.worse]
         better, worse = pairs.better[kept], pairs.worse[kept]
@@ -175,7 +175,10 @@ def _rate_completions(
             BehaviorComparisons(
                 behavior=behavior,
                 order=orders[behavior],
-                rows=features.rows[is_rated[features.rows]],
+                names=reward.feature_set(behavior).names,
+                weights=reward.weight_vector(behavior),
+                rows=own[is_rated[own]],
+                values=values[is_rated[own]],
                 better=better,
                 worse=worse,
                 prompts=pairs.prompts[kept],
@@ -198,11 +201,6 @@ def _find_first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) 
     if compared.size:
         firsts = firsts[np.isin(prompts, compared)]
     return [data.items[place] for place in firsts.tolist()]
-
-
-def _find_uncertified(reward: RewardModel) -> list[str]:
-    statuses = certified(reward)
-    return [name for name in list_paying_propositions(reward) if not statuses[name].is_valid]
 
 
 def _note_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:

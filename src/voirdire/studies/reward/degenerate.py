@@ -166,15 +166,6 @@ def _write_responses(
 
 def write_degenerate_texts(best: Item) -> Iterator[tuple[DegenerateKind, str]]:
     """Give the degenerate responses to the prompt of an item."""
-    if best.response.strip():
-        yield from _spoil_response(best)
-    asked = get_last_question(best)
-    if asked.strip():
-        yield "echoed_prompt", asked
-
-
-def _spoil_response(best: Item) -> Iterator[tuple[DegenerateKind, str]]:
-    """Shuffle the words of a response, repeat one of its sentences, and leave nothing of it."""
     text, language = best.response, language_of(best.response)
     words = list(text.strip()) if language == "zh" else text.split()
     if len(words) >= _FEWEST_WORDS:
@@ -188,7 +179,10 @@ def _spoil_response(best: Item) -> Iterator[tuple[DegenerateKind, str]]:
         repeated = join_sentences([drawn] * len(sentences), language)
         if repeated.split() != text.split():
             yield "repeated_sentence", repeated
-    yield "empty", ""
+    if text.strip():
+        yield "empty", ""
+    if (asked := get_last_question(best)).strip():
+        yield "echoed_prompt", asked
 
 
 def _summarize(

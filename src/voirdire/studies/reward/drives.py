@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.model import RewardModel
-    from voirdire.studies.reward.responses import (
-        BehaviorComparisons,
-        BehaviorFeatures,
-        RatedComparisons,
-    )
+    from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
 __all__ = ["DEAD_SHARE", "SEEN_SPREAD", "describe_drives"]
 
@@ -76,23 +72,22 @@ def describe_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
 def _describe_behavior(
     comparisons: RatedComparisons, row: BehaviorComparisons, vouched_names: set[str]
 ) -> list[FeatureDrive]:
-    reward, features = comparisons.reward, comparisons.rated.features[row.behavior]
+    reward, values = comparisons.reward, row.values
     about = reward.feature_set(row.behavior)
     demands = reward.rubric.behavior(row.behavior).demands
-    values = features.select(row.rows)
     prompts = comparisons.rated.prompts[row.rows]
     spreads = [
         _compute_spread_within(prompts, column)
-        for column in compute_contributions(values, features.weights).T
+        for column in compute_contributions(values, row.weights).T
     ]
     is_seen = [_compute_spread_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
-    without = _compute_errors_without(comparisons, row, features)
+    without = _compute_errors_without(comparisons, row)
     payments = find_paid_against_demands(reward)
     paid_against = {each.proposition for each in payments if each.behavior == row.behavior}
-    out_of_order = _find_misordered_classes(row, features, is_seen=is_seen, is_dead=is_dead)
+    out_of_order = _find_misordered_classes(row, is_seen=is_seen, is_dead=is_dead)
     needed = _list_needed_propositions(reward, about)
     intervals = _read_intervals(reward, row.behavior)
     nowhere = (float("nan"), float("nan"))
@@ -100,7 +95,7 @@ def _describe_behavior(
         FeatureDrive(
             behavior=row.behavior,
             feature=name,
-            weight=float(features.weights[k]),
+            weight=float(row.weights[k]),
             low=intervals.get(name, nowhere)[0],
             high=intervals.get(name, nowhere)[1],
             mean=compute_mean(values[:, k]),
@@ -112,7 +107,7 @@ def _describe_behavior(
             demand=write_demand(demands[name]) if name in demands else "",
             is_certified=needed[name] <= vouched_names,
         )
-        for k, name in enumerate(features.names)
+        for k, name in enumerate(row.names)
     ]
 
 
@@ -126,11 +121,9 @@ def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float6
     return float(np.sqrt(np.square(deviations).sum() / n_free)) if n_free else float("nan")
 
 
-def _compute_errors_without(
-    comparisons: RatedComparisons, row: BehaviorComparisons, features: BehaviorFeatures
-) -> list[float]:
+def _compute_errors_without(comparisons: RatedComparisons, row: BehaviorComparisons) -> list[float]:
     """Rank all comparisons once for each feature that is left out."""
-    n_features = len(features.names)
+    n_features = len(row.names)
     if not row.better.size:
         return [float("nan")] * n_features
     total = comparisons.rated.signals["total"]
@@ -139,32 +132,28 @@ def _compute_errors_without(
         sides = []
         for places in (row.better, row.worse):
             chosen = places[start : start + _BLOCK_PAIRS]
-            paid = compute_contributions(features.select(chosen), features.weights)
+            paid = compute_contributions(row.select(chosen), row.weights)
             sides.append(total[chosen, None] - paid)
         wrong += find_errors(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]
 
 
 def _find_misordered_classes(
-    row: BehaviorComparisons,
-    features: BehaviorFeatures,
-    *,
-    is_seen: list[bool],
-    is_dead: list[bool],
+    row: BehaviorComparisons, *, is_seen: list[bool], is_dead: list[bool]
 ) -> set[str]:
     """Find the classes whose weights contradict the order of the classes."""
     prefix = f"{row.behavior}."
     classes = {
         name.removeprefix(prefix): k
-        for k, name in enumerate(features.names)
+        for k, name in enumerate(row.names)
         if name.startswith(prefix) and name.removeprefix(prefix) in row.order.labels and is_seen[k]
     }
     misordered = set()
     for high, above in classes.items():
         for low in row.order.better(high) & classes.keys():
             below = classes[low]
-            if features.weights[below] > features.weights[above]:
-                misordered.add(features.names[above if is_dead[below] else below])
+            if row.weights[below] > row.weights[above]:
+                misordered.add(row.names[above if is_dead[below] else below])
     return misordered
 
 

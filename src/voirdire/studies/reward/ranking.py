@@ -142,7 +142,9 @@ class PromptResamples:
         sums = np.stack([sum_by_prompt(*column, n_prompts=n) for column in columns], axis=1)
         counts = np.stack([sum_by_prompt(own, None, n_prompts=n) for own, _ in columns], axis=1)
         blocks = [np.empty((0, len(columns)))]
-        for draws in self._read_blocks():
+        if self._kept is None and self._n_prompts * self._n_resamples <= _MAX_KEPT_BYTES:
+            self._kept = list(self._count_draws())
+        for draws in self._count_draws() if self._kept is None else self._kept:
             weights = draws.astype(np.float64)
             blocks.append(_divide(weights @ sums, weights @ counts))
         return _divide(sums.sum(axis=0), counts.sum(axis=0)), counts, np.concatenate(blocks)
@@ -191,11 +193,6 @@ class PromptResamples:
         n_positive = int(np.flatnonzero(np.append(np.log(n[1:]), np.inf) >= spent)[0]) + 1
         shares = 1.0 - n[:n_positive] / np.exp(spent[n_positive - 1])
         return float(shares.sum() / n.size)
-
-    def _read_blocks(self) -> Iterator[NDArray[np.uint8]]:
-        if self._kept is None and self._n_prompts * self._n_resamples <= _MAX_KEPT_BYTES:
-            self._kept = list(self._count_draws())
-        yield from self._count_draws() if self._kept is None else self._kept
 
     def _count_draws(self) -> Iterator[NDArray[np.uint8]]:
         """Count how often each prompt is drawn; no real draw reaches 255 times."""

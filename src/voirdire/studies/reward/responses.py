@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BehaviorComparisons",
-    "BehaviorFeatures",
     "ExaminationRequest",
     "Part",
     "RatedComparisons",
@@ -93,33 +92,6 @@ class Responses:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BehaviorFeatures:
-    """What the reward of one behavior is made of.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The features.
-    weights : ndarray of float, shape (n_features,)
-        Of the reward.
-    rows : ndarray of int, shape (n_rows,)
-        Places of the items of this behavior, ascending.
-    values : ndarray of float, shape (n_rows, n_features)
-        The features of these items; nan where a verdict is missing.
-    """
-
-    names: tuple[str, ...]
-    weights: NDArray[np.float64] = field(repr=False)
-    rows: NDArray[np.int64] = field(repr=False)
-    values: NDArray[np.float64] = field(repr=False)
-
-    def select(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the features of items by their places."""
-        chosen: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
-        return chosen
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RatedItems:
     """Items with their rewards.
 
@@ -129,8 +101,9 @@ class RatedItems:
         Which prompt each answers, from 0 on.
     probabilities : ndarray of float, shape (n_items, n_propositions)
         What the judge said; nan where it said nothing.
-    features : mapping of str to BehaviorFeatures
-        By behavior, those with weights and items, in the order of the rubric.
+    features : mapping of str to ndarray of float, shape (n_items of the behavior, n_features)
+        By behavior, those with weights and items, in the order of the rubric; nan where a verdict
+        is missing.
     signals : mapping of {"base", "total", "rules"} to ndarray of float, shape (n_items,)
         ``"total"`` is always there, the others where there is a base reward; nan where missing.
     rules : ndarray of float, shape (n_items,)
@@ -144,7 +117,7 @@ class RatedItems:
     n_prompts: int
     probabilities: NDArray[np.float64] = field(repr=False)
     propositions: tuple[str, ...] = field(repr=False)
-    features: Mapping[str, BehaviorFeatures] = field(repr=False)
+    features: Mapping[str, NDArray[np.float64]] = field(repr=False)
     signals: Mapping[Signal, NDArray[np.float64]] = field(repr=False)
     rules: NDArray[np.float64] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
@@ -166,8 +139,14 @@ class BehaviorComparisons:
 
     Attributes
     ----------
+    names : tuple of str
+        The features that its reward is made of.
+    weights : ndarray of float, shape (n_features,)
+        Theirs.
     rows : ndarray of int, shape (n_rows,)
         Places of its items with a reward, ascending.
+    values : ndarray of float, shape (n_rows, n_features)
+        The features of these items.
     better, worse, prompts : ndarray of int, shape (n_pairs,)
         Places of the items of each comparison, and their prompt; sorted by prompt.
     is_best : ndarray of bool, shape (n_pairs,)
@@ -176,11 +155,19 @@ class BehaviorComparisons:
 
     behavior: str
     order: LabelOrder
+    names: tuple[str, ...]
+    weights: NDArray[np.float64] = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
     better: NDArray[np.int64] = field(repr=False)
     worse: NDArray[np.int64] = field(repr=False)
     prompts: NDArray[np.int64] = field(repr=False)
     is_best: NDArray[np.bool_] = field(repr=False)
+
+    def select(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give the features of items by their places."""
+        chosen: NDArray[np.float64] = self.values[np.searchsorted(self.rows, places)]
+        return chosen
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -265,7 +252,6 @@ def rate_items(
         base=base if has_base else np.zeros(len(items)),
         base_reasons=dict.fromkeys(without_base, "no base reward, where others have one"),
     )
-    behaviors = np.array([name or "" for name in data.behaviors], dtype=object)
     rules = scores.rule_rewards
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
     if has_base:
@@ -277,12 +263,7 @@ def rate_items(
         probabilities=select_columns(taken, reward.columns),
         propositions=reward.columns,
         features={
-            row.id: BehaviorFeatures(
-                names=reward.feature_set(row.id).names,
-                weights=reward.weight_vector(row.id),
-                rows=np.flatnonzero(behaviors == row.id),
-                values=scores.features[row.id],
-            )
+            row.id: scores.features[row.id]
             for row in reward.rubric.behaviors
             if row.id in scores.features
         },
