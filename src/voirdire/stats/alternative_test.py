@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from voirdire._types import AlignmentName, Finding
+    from voirdire._types import AlignmentName, Finding, Outcome
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Control, Raters
     from voirdire.stats.figures import TestSettings
     from voirdire.stats.label_arrays import LabelSets
     from voirdire.stats.preparation import Prepared
-    from voirdire.stats.results import Uncertainty
+    from voirdire.stats.results import Caution, Uncertainty
 
 __all__ = ["Names", "alt_test"]
 
@@ -330,21 +330,7 @@ def _judge_results(
         rho, rho_lost, rho_human = crowd.advantages
     for number, annotators in enumerate(rows):
         uncertainty = run.uncertainties[judge][number]
-        outcome, because = decide_outcome(
-            part.yardsticks,
-            gain,
-            run.lost,
-            judge=judge,
-            number=number,
-            has_reference=part.panel.has_reference,
-        )
-        is_close = passes(run.lost.within_rate[judge, number])
-        finding: Finding = outcome if outcome != "failed" else "not_shown" if is_close else "worse"
-        if crowd is not None and not crowd.tests:
-            because = explain_untestable(crowd, min_items=settings.min_items)
-        elif crowd is not None:
-            finding, because = decide_in_crowd(crowd, number, mode=settings.mode)
-            outcome = "failed" if finding == "not_shown" or finding == "worse" else finding
+        finding, outcome, because = _decide(run, part, judge, number)
         winning_rate = float(run.lost.exact_winning_rate[judge, number])
         winning_rate_bh = float(run.lost.winning_rate_bh[judge, number])
         worst_case = WorstCase(
@@ -400,6 +386,30 @@ def _judge_results(
         )
         results.append(result)
     return results
+
+
+def _decide(run: _Run, part: _Part, judge: int, number: int) -> tuple[Finding, Outcome, Caution]:
+    """Decide what is found of a judge at one ε, and say why: in a crowd by the crowd's test."""
+    crowd, settings = run.crowds.get(judge), run.lost.settings
+    if crowd is not None and crowd.tests:
+        finding, because = decide_in_crowd(crowd, number, mode=settings.mode)
+        if finding == "not_shown" or finding == "worse":
+            return finding, "failed", because
+        return finding, finding, because
+    outcome, because = decide_outcome(
+        part.yardsticks,
+        part.yardsticks.gains[part.judges.index(judge)],
+        run.lost,
+        judge=judge,
+        number=number,
+        has_reference=part.panel.has_reference,
+    )
+    if crowd is not None:
+        because = explain_untestable(crowd, min_items=settings.min_items)
+    if outcome != "failed":
+        return outcome, outcome, because
+    is_close = passes(run.lost.within_rate[judge, number])
+    return "not_shown" if is_close else "worse", outcome, because
 
 
 def _annotator_rows(

@@ -32,8 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["JudgeDifference", "compare_judges"]
 
 _OF_PLAN = (
-    *("similarity", "weights", "quality", "expert"),
-    *("min_items", "min_annotators", "confidence_level"),
+    "similarity",
+    "weights",
+    "quality",
+    "expert",
+    "min_items",
+    "min_annotators",
+    "confidence_level",
 )
 _OF_LABELS = [row.name for row in fields(LabelArrays) if row.name not in ("judges", "humans")]
 
