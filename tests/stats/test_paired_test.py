@@ -205,35 +205,6 @@ def test_one_cluster_has_no_error():
     assert np.isnan([row.p_value for row in rows]).all()
 
 
-def test_one_cluster_per_item_is_no_clusters():
-    outcomes = random_outcomes(1)
-
-    plain = rows_of(outcomes, epsilon=EPSILONS)
-    clustered = rows_of(outcomes, clusters=np.arange(40), epsilon=EPSILONS)
-
-    for one, two in zip(plain, clustered, strict=True):
-        assert two.standard_error == pytest.approx(one.standard_error)
-        assert two.degrees_of_freedom == one.degrees_of_freedom
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_copies_within_a_cluster_add_no_evidence(mode):
-    outcomes, clusters = random_outcomes(8, n=45), np.arange(45) // 3
-
-    once, thrice = (
-        rows_of(
-            np.repeat(outcomes, n),
-            clusters=np.repeat(clusters, n),
-            epsilon=EPSILONS,
-            epsilon_mode=mode,
-        )
-        for n in (1, 3)
-    )
-
-    expected = [row.p_value for row in once]
-    np.testing.assert_allclose([row.p_value for row in thrice], expected, rtol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("mode", "means"),
     # W^h - W^f, and W^h - W^f / .8, on one win, one tie and two losses of the judge.

@@ -104,28 +104,6 @@ def test_clusters_are_summed_as_plain_loops_do(seed, n_items, n_clusters, nested
         assert row.p_value == pytest.approx(p, abs=1e-12)
 
 
-def test_a_cluster_per_item_is_no_cluster():
-    gaps, codes = sample(1, 90)
-
-    plain = compare_slices(gaps, [codes])
-    alone = compare_slices(gaps, [codes], clusters=np.arange(90)[::-1])
-
-    for a, b in zip(plain, alone, strict=True):
-        assert (b.low, b.p_value) == (pytest.approx(a.low), pytest.approx(a.p_value))
-
-
-def test_copies_of_items_in_one_cluster_are_no_new_evidence():
-    gaps, codes = sample(2, 60, missing=0.0)
-
-    once = compare_slices(gaps, [codes])
-    thrice = compare_slices(
-        np.repeat(gaps, 3), [np.repeat(codes, 3)], clusters=np.repeat(np.arange(60), 3)
-    )
-
-    for a, b in zip(once, thrice, strict=True):
-        assert (b.low, b.p_value) == (pytest.approx(a.low), pytest.approx(a.p_value))
-
-
 def test_a_slice_that_by_chance_has_one_gap_is_no_certainty():
     # Every tenth item is won; none of the ten in the slice. Welch alone would say p = 0.001.
     gaps = (np.arange(210) % 10 == 0).astype(float)
