@@ -50,6 +50,7 @@ from voirdire.stats.paired_change import PairedChange as PairedChange
 from voirdire.stats.paired_change import measure_change as measure_change
 from voirdire.stats.power_analysis import PowerResult as PowerResult
 from voirdire.stats.power_analysis import PowerRow as PowerRow
+from voirdire.stats.power_analysis import PowerSettings as PowerSettings
 from voirdire.stats.power_analysis import SmallestSize as SmallestSize
 from voirdire.stats.power_analysis import power as power
 from voirdire.stats.rates import ChainedRate as ChainedRate

@@ -12,7 +12,13 @@ import numpy as np
 
 from voirdire._messages import shorten
 from voirdire._types import EpsilonMode
-from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
+from voirdire._validation import (
+    change_fields,
+    check_choice,
+    check_count,
+    check_epsilons,
+    check_fraction,
+)
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.records.tables import Tabular
@@ -42,9 +48,9 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_EPSILONS",
     "DEFAULT_SIZES",
-    "PowerGrid",
     "PowerResult",
     "PowerRow",
+    "PowerSettings",
     "Route",
     "SmallestSize",
     "bound_power",
@@ -280,15 +286,7 @@ def power(
     judge_noise: float,
     n_categories: int | None = None,
     prevalences: Sequence[float] | Literal["drawn"] | None = None,
-    n_items: int | Sequence[int] = DEFAULT_SIZES,
-    n_annotators: int | Sequence[int] = 3,
-    epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
-    epsilon_mode: EpsilonMode = "additive",
-    false_discovery_rate: float = 0.05,
-    min_items: int = 30,
-    wanted_power: float = 0.8,
-    n_simulations: int = 1_000,
-    seed: int = 0,
+    **settings: Any,
 ) -> PowerResult:
     r"""Find how many items and annotators an examination needs, before anyone annotates.
 
@@ -309,25 +307,8 @@ def power(
         Share of each label, summing to 1; by default all are equal. ``"drawn"`` draws them anew for
         every simulated study, uniformly, as the paper does: power is then an average over skewed
         and even questions, and may stay below 1 with any number of items.
-    n_items, n_annotators : int or sequence of int, optional
-        Sizes of study to look at, at least 2 each; at most 1,000 sizes, and at most 10⁸ labels
-        in the largest study.
-    epsilon : float or sequence of float, optional
-        Cost-benefit margins, fractions in [0, 1).
-    epsilon_mode : {"additive", "multiplicative"}, optional
-        As in `voirdire.alt_test`.
-    false_discovery_rate : float, optional
-        q of Benjamini-Yekutieli over annotators, in (0, 1).
-    min_items : int, optional
-        Fewest items for an annotator to be tested, at least 2, as in the examination. With fewer
-        nobody is tested, so the power is 0, and `reason` says why.
-    wanted_power : float, optional
-        In (0, 1).
-    n_simulations : int, optional
-        Studies per number of annotators, at least 1; the standard error of a power of .8 is .013
-        with 1,000.
-    seed : int, optional
-        Of the simulation.
+    **settings
+        Fields of `voirdire.stats.PowerSettings`, such as ``n_annotators=5`` or ``epsilon=0.1``.
 
     Returns
     -------
@@ -382,17 +363,7 @@ def power(
         n_categories=n_categories,
         prevalences=shares,
     )
-    grid = PowerGrid.of(
-        n_items=n_items,
-        n_annotators=n_annotators,
-        epsilon=epsilon,
-        epsilon_mode=epsilon_mode,
-        false_discovery_rate=false_discovery_rate,
-        min_items=min_items,
-        wanted_power=wanted_power,
-        n_simulations=n_simulations,
-        seed=seed,
-    )
+    grid = change_fields(PowerSettings(), settings)
     return PowerResult.of(
         simulate_rows(model, grid, route="assumptions"),
         wanted_power=grid.wanted_power,
@@ -405,36 +376,59 @@ def power(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PowerGrid:
-    """What a simulation is asked: sizes of study, ascending, the test, and how often."""
+class PowerSettings:
+    """What a simulation is asked: sizes of study, the test, and how often.
 
-    n_items: tuple[int, ...]
-    n_annotators: tuple[int, ...]
-    epsilon: tuple[float, ...]
-    epsilon_mode: EpsilonMode
-    false_discovery_rate: float
-    min_items: int
-    wanted_power: float
-    n_simulations: int
-    seed: int
+    Attributes
+    ----------
+    n_items, n_annotators : int or sequence of int
+        Sizes of study to look at, at least 2 each; at most 1,000 sizes, and at most 10⁸ labels
+        in the largest study. Of a pilot by default as many annotators as it has.
+    epsilon : float or sequence of float
+        Cost-benefit margins, fractions in [0, 1).
+    epsilon_mode : {"additive", "multiplicative"}
+        As in `voirdire.alt_test`.
+    false_discovery_rate : float
+        q of Benjamini-Yekutieli over annotators, in (0, 1).
+    min_items : int
+        Fewest items for an annotator to be tested, at least 2, as in the examination. With fewer
+        nobody is tested, so the power is 0, and `reason` says why.
+    wanted_power : float
+        In (0, 1).
+    n_simulations : int
+        Studies per number of annotators, at least 1; the standard error of a power of .8 is .013
+        with 1,000.
+    seed : int
+        Of the simulation.
 
-    @staticmethod
-    def of(**asked: Any) -> PowerGrid:
-        """Check what was asked; the rules are those of `voirdire.power`."""
-        grid = PowerGrid(
-            n_items=_counts("n_items", asked["n_items"]),
-            n_annotators=_counts("n_annotators", asked["n_annotators"]),
-            epsilon=tuple(dict.fromkeys(check_epsilons(asked["epsilon"]))),
-            epsilon_mode=check_choice("epsilon_mode", asked["epsilon_mode"], EpsilonMode),
-            false_discovery_rate=check_fraction(
-                "false_discovery_rate", asked["false_discovery_rate"]
-            ),
-            min_items=check_count("min_items", asked["min_items"], minimum=2),
-            wanted_power=check_fraction("wanted_power", asked["wanted_power"]),
-            n_simulations=check_count("n_simulations", asked["n_simulations"], minimum=1),
-            seed=check_count("seed", asked["seed"], minimum=0),
-        )
-        most_items, most_annotators = grid.n_items[-1], grid.n_annotators[-1]
+    Raises
+    ------
+    InputError
+        If a setting is out of its range.
+    """
+
+    n_items: Any = DEFAULT_SIZES
+    n_annotators: Any = 3
+    epsilon: Any = DEFAULT_EPSILONS
+    epsilon_mode: EpsilonMode = "additive"
+    false_discovery_rate: float = 0.05
+    min_items: int = 30
+    wanted_power: float = 0.8
+    n_simulations: int = 1_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings; sizes and margins become tuples, sizes ascending."""
+        for name in ("n_items", "n_annotators"):
+            object.__setattr__(self, name, _counts(name, getattr(self, name)))
+        object.__setattr__(self, "epsilon", tuple(dict.fromkeys(check_epsilons(self.epsilon))))
+        check_choice("epsilon_mode", self.epsilon_mode, EpsilonMode)
+        check_fraction("false_discovery_rate", self.false_discovery_rate)
+        check_fraction("wanted_power", self.wanted_power)
+        for name, minimum in (("min_items", 2), ("n_simulations", 1), ("seed", 0)):
+            count = check_count(name, getattr(self, name), minimum=minimum)
+            object.__setattr__(self, name, count)
+        most_items, most_annotators = self.n_items[-1], self.n_annotators[-1]
         if most_items * most_annotators > _MOST_LABELS:
             msg = (
                 f"`n_items` times `n_annotators` must be at most {_MOST_LABELS:,}, got "
@@ -442,14 +436,13 @@ class PowerGrid:
                 "Ask about smaller studies."
             )
             raise InputError(msg)
-        if len(grid.n_items) * most_annotators * len(grid.epsilon) > _MOST_FIGURES:
+        if len(self.n_items) * most_annotators * len(self.epsilon) > _MOST_FIGURES:
             msg = (
                 f"`n_items` must hold at most {_MOST_FIGURES:,} numbers times `n_annotators` times "
-                f"ε, got {len(grid.n_items):,} times {most_annotators:,} times "
-                f"{len(grid.epsilon):,}. Ask about fewer at once."
+                f"ε, got {len(self.n_items):,} times {most_annotators:,} times "
+                f"{len(self.epsilon):,}. Ask about fewer at once."
             )
             raise InputError(msg)
-        return grid
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Split the simulations: number of the first, and how many, per block."""
@@ -476,7 +469,7 @@ def _counts(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
 
 def simulate_rows(
     model: NoiseModel,
-    grid: PowerGrid,
+    grid: PowerSettings,
     *,
     route: Route,
     annotators: Sequence[int] | None = None,
@@ -536,7 +529,7 @@ def _frequent_labels(humans: NDArray[Any], n_categories: int) -> NDArray[Any]:
 
 
 def resample_rows(
-    pilot: Raters, scorer: Scorer, grid: PowerGrid, *, n_annotators: int, label_share: float
+    pilot: Raters, scorer: Scorer, grid: PowerSettings, *, n_annotators: int, label_share: float
 ) -> list[PowerRow]:
     """Find the power of studies with no more annotators than the pilot had.
 
@@ -567,7 +560,7 @@ _N_PILOTS, _N_STUDIES = 60, 60
 
 
 def bound_power(
-    pilot: Raters, scorer: Scorer, grid: PowerGrid, *, n_annotators: int
+    pilot: Raters, scorer: Scorer, grid: PowerSettings, *, n_annotators: int
 ) -> tuple[float, float]:
     """Find the interval of the power at the one size of a grid, were the pilot drawn again.
 
@@ -614,7 +607,7 @@ def _draw_items(
 
 def _count_studies(
     outcomes: Iterator[NDArray[np.int8]],
-    grid: PowerGrid,
+    grid: PowerSettings,
     clusters: NDArray[np.intp] | None = None,
 ) -> NDArray[np.float64]:
     """Examine simulated studies: how many pass, reach ω .5, and have an ω, and the sum of ω.
@@ -635,7 +628,7 @@ def _count_studies(
 
 def _rows(
     counts: NDArray[np.float64],
-    grid: PowerGrid,
+    grid: PowerSettings,
     n_annotators: int,
     *,
     route: Route,
@@ -788,7 +781,9 @@ def _gain_p_values(
     return p_values
 
 
-def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> NDArray[np.float64]:
+def _winning_rates(
+    sums: OutcomeSums, grid: PowerSettings, first: _FirstItems
+) -> NDArray[np.float64]:
     """Find ω by the exact test and by the t-test, shape (2, ..., n_epsilons)."""
     settings = TestSettings(
         epsilons=np.asarray(grid.epsilon),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._messages import shorten
+from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.stats.alignment import make_scorer
@@ -18,10 +19,8 @@ from voirdire.stats.comparison import Raters, frequent_labels
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
 from voirdire.stats.power_analysis import (
-    DEFAULT_EPSILONS,
-    DEFAULT_SIZES,
-    PowerGrid,
     PowerResult,
+    PowerSettings,
     bound_power,
     resample_rows,
     simulate_rows,
@@ -33,7 +32,7 @@ from voirdire.studies.study import check_kinds
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire._types import AlignmentName, EpsilonMode
+    from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
     from voirdire.stats.alignment import Scorer
     from voirdire.stats.noise_model import NoiseModel
@@ -55,15 +54,7 @@ def power_from_pilot(
     alignment: AlignmentName | None = None,
     labels: Sequence[Any] | None = None,
     clustered: bool = False,
-    n_items: int | Sequence[int] = DEFAULT_SIZES,
-    n_annotators: int | Sequence[int] | None = None,
-    epsilon: float | Sequence[float] = DEFAULT_EPSILONS,
-    epsilon_mode: EpsilonMode = "additive",
-    false_discovery_rate: float = 0.05,
-    min_items: int = 30,
-    wanted_power: float = 0.8,
-    n_simulations: int = 1_000,
-    seed: int = 0,
+    **settings: Any,
 ) -> PowerResult:
     """Find how many items and annotators an examination needs, from a pilot study.
 
@@ -86,12 +77,9 @@ def power_from_pilot(
     clustered : bool, optional
         Whether the table's clusters are the independent units: then whole clusters are drawn,
         and errors are cluster-robust.
-    n_items, n_annotators : int or sequence of int, optional
-        Sizes of study to look at, at least 2 each; by default as many annotators as the pilot's.
-    epsilon, epsilon_mode, false_discovery_rate, min_items
-        As in `voirdire.power`.
-    wanted_power, n_simulations, seed
-        Likewise.
+    **settings
+        Fields of `voirdire.stats.PowerSettings`, as in `voirdire.power`; by default there are as
+        many annotators as the pilot's.
 
     Returns
     -------
@@ -152,17 +140,7 @@ def power_from_pilot(
     if n_pilot < 2:
         msg = "`humans` must hold labels of at least 2 annotators, got 1."
         raise InputError(msg)
-    grid = PowerGrid.of(
-        n_items=n_items,
-        n_annotators=n_pilot if n_annotators is None else n_annotators,
-        epsilon=epsilon,
-        epsilon_mode=epsilon_mode,
-        false_discovery_rate=false_discovery_rate,
-        min_items=min_items,
-        wanted_power=wanted_power,
-        n_simulations=n_simulations,
-        seed=seed,
-    )
+    grid = change_fields(PowerSettings(), {"n_annotators": n_pilot} | settings)
     matrix = matrix.rows(is_present(matrix.answers[:, 0]) | matrix.failed[:, 0])
     n_clusters = None if matrix.clusters is None else len(np.unique(matrix.clusters))
     pilot = {
@@ -195,7 +173,7 @@ def power_from_pilot(
 
 
 def _simulate(
-    matrix: LabelMatrix, grid: PowerGrid, alignment: AlignmentName
+    matrix: LabelMatrix, grid: PowerSettings, alignment: AlignmentName
 ) -> tuple[list[PowerRow], tuple[float, float], NoiseModel | None, Raters, Scorer]:
     """Resample for panels up to the pilot's size, and simulate larger ones.
 
