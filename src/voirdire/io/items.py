@@ -367,6 +367,7 @@ class ItemReader:
         self.source = source
         self.stem = stem
         self.first_keys: tuple[str, ...] = ()
+        self.missing = frozenset(reading.missing)
         self.finder = ShapeFinder(reading, source=source, is_tabular=is_tabular)
 
     @classmethod
@@ -542,10 +543,10 @@ class ItemReader:
                 if isinstance(row.get(column), str) and not row[column].strip():
                     row[column] = None
             shape = self.finder.shape(_keys(row))
-            before = (shape.prompt, shape.prompt_rest, shape.system, shape.context)
-            if nothing := [key for key in before if key and self._is_missing(row[key])]:
-                row = row | dict.fromkeys(nothing)
-                shape = self.finder.shape(_keys(row))
+            for key in shape.before:
+                if row[key].__class__ is str and row[key].strip() in self.missing:
+                    row = row | {key: None}
+                    shape = self.finder.shape(_keys(row))
             name = _name_at(row, shape.id) or f"{self.stem}:{line}"
             drafts = [self._check_draft(draft) for draft in drafts_of(row, shape)]
             self._finish(row, shape, name=name, group=group, drafts=drafts, items=items)
@@ -557,17 +558,14 @@ class ItemReader:
             if isinstance(draft, RowError)
         ]
 
-    def _is_missing(self, text: Any) -> bool:
-        """Return whether a text is a word for nothing."""
-        return isinstance(text, str) and text.strip() in self.reading.missing
-
     def _check_draft(self, draft: Draft | RowError) -> Draft | RowError:
         """Refuse images that no judge sees; return why a draft is no item where it is none."""
         if isinstance(draft, RowError):
             return draft
         check_images(draft.prompt, are_seen=self.reading.images)
-        for text in (draft.response, draft.other):
-            if self._is_missing(text):
+        responses = [draft.response] if draft.other is None else [draft.response, draft.other]
+        for text in responses:
+            if text.strip() in self.missing:
                 return RowError(
                     f"no response: {text!r} stands for none; "
                     "declare missing=['<NA>'] if it is a response"

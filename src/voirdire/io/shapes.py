@@ -44,6 +44,7 @@ from voirdire.io.messages import (
     turn_start,
 )
 from voirdire.io.pairs import side_of
+from voirdire.io.values import is_unnamed
 from voirdire.records import Message
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ class RowShape:
         The line of `_PUBLIC`.
     system, context : str or None
         The keys of what stands before the prompt.
+    before : tuple of str
+        The keys of everything before the response.
     id, behavior, group, cluster : str or None
         Further keys.
     metadata : tuple of str
@@ -141,6 +144,7 @@ class RowShape:
     layout: tuple[Any, ...]
     system: str | None
     context: str | None
+    before: tuple[str, ...]
     id: str | None
     behavior: str | None
     group: str | None
@@ -226,7 +230,12 @@ class ShapeFinder:
     def _find(self, keys: tuple[str, ...]) -> RowShape:
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *_CHATS)
-        name, body, second = self._find_ranked_list(keys) or self._responses(keys, chat=chat)
+        ranked = self._key(keys, "ranked", "ranked")
+        # beside a response only a declared column is a ranked list
+        is_alone = "ranked" in self.columns or self._key(keys, *_RESPONSES) is None
+        name, body, second = self._responses(keys, chat=chat)
+        if ranked is not None and is_alone:
+            name, body, second = "ranked", ranked, None
         layout: tuple[Any, ...] = ()
         if name == "none" and body is None:  # no response was declared
             needed = (
@@ -261,17 +270,18 @@ class ShapeFinder:
             "cluster": self._key(keys, "cluster", "cluster"),
         }  # fmt: skip
         used = set(places.values()) - {places["system"], places["context"]}
-        metadata = tuple(key for key in keys if key not in used and not self._is_unnamed(key))
-        judged = self.reading.judged
-        return RowShape(name=name, judged=judged, metadata=metadata, layout=layout, **places)
-
-    def _find_ranked_list(
-        self, keys: tuple[str, ...]
-    ) -> tuple[ShapeName, str | None, str | None] | None:
-        """Find the key of a ranked list; beside a response only a declared column counts."""
-        ranked = self._key(keys, "ranked", "ranked")
-        is_alone = "ranked" in self.columns or self._key(keys, *_RESPONSES) is None
-        return ("ranked", ranked, None) if ranked is not None and is_alone else None
+        metadata = tuple(
+            key for key in keys if key not in used and not (self.is_tabular and is_unnamed(key))
+        )
+        parts: Any = (places[part] for part in ("prompt", "prompt_rest", "system", "context"))
+        return RowShape(
+            name=name,
+            judged=self.reading.judged,
+            before=tuple(key for key in parts if key is not None),
+            metadata=metadata,
+            layout=layout,
+            **places,
+        )
 
     def _responses(
         self, keys: tuple[str, ...], *, chat: str | None
@@ -299,10 +309,6 @@ class ShapeFinder:
         if output is not None:
             return "response", output, None
         return "none", given.get("response"), None
-
-    def _is_unnamed(self, key: str) -> bool:
-        """Return whether a column is the index that pandas writes without a name."""
-        return self.is_tabular and (not key.strip() or key.startswith("Unnamed: "))
 
 
 # Rows of several completions --------------------------------------------------------------------

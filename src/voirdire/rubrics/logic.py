@@ -220,12 +220,8 @@ class Flow:
     root: int
     steps: tuple[Step, ...]
 
-    def has_leaf(self, leaf: int) -> bool:
-        """Tell whether anything leads to a leaf."""
-        return leaf == self.root or any(leaf in (step.low, step.high) for step in self.steps)
-
-    def find_path(self, leaf: int) -> dict[str, bool]:
-        """Find the states of fewest propositions that lead to a leaf, which something leads to."""
+    def find_path(self, leaf: int) -> dict[str, bool] | None:
+        """Find the states of fewest propositions that lead to a leaf; None where nothing does."""
         paths: dict[int, dict[str, bool]] = {leaf: {}}
         for step in reversed(self.steps):
             options = [
@@ -235,7 +231,7 @@ class Flow:
             ]
             if options:
                 paths[step.node] = min(options, key=len)
-        return paths[self.root]
+        return paths.get(self.root)
 
 
 def plan_flow(diagram: Diagram, root: int) -> Flow:
@@ -573,10 +569,10 @@ def find_key_errors(
 
 def check_exhaustive(behavior: str, flow: Flow) -> None:
     """Check that in every case a class holds; the error has a case in which none does."""
-    if not flow.has_leaf(flow.n_leaves - 1):
+    states = flow.find_path(flow.n_leaves - 1)
+    if states is None:
         return
-    states = flow.find_path(flow.n_leaves - 1).items()
-    shown = [f"{name} is {'true' if state else 'false'}" for name, state in states]
+    shown = [f"{name} is {'true' if state else 'false'}" for name, state in states.items()]
     case = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
     got = f"none that holds where {case}" if case else "none that ever holds"
     raise logic_error(
