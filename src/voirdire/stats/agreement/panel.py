@@ -45,7 +45,7 @@ _MAX_LISTED = 100_000_000
 """Most comparisons on few labels; in a crowd, or on many labels. Either takes some ten seconds."""
 
 _MAX_SETS = 2_048
-_MAX_RATERS_OF_MANY_SETS = 7
+_MAX_PAIRS_OF_MANY_SETS = 20
 
 _MAX_NUMBERS = 64
 """A scale with more distinct numbers counts as continuous: it has no majority."""
@@ -321,7 +321,10 @@ class _Panel:
         if work > (_MAX_COMPARISONS if is_quick else _MAX_LISTED):
             return f"{work:,} comparisons of two labels would take too long"
         many_sets = self.labels.weights == "jaccard" and self.labels.n_labels > _MAX_SETS
-        if many_sets and self.n_humans > _MAX_RATERS_OF_MANY_SETS:
+        n_pairs = self.n_humans
+        if rater is None and self.slots is None:
+            n_pairs = n_pairs * (n_pairs - 1) // 2
+        if many_sets and n_pairs > _MAX_PAIRS_OF_MANY_SETS:
             return f"{self.labels.n_labels:,} distinct label sets are too many for every pair"
         sums = self.new_sums(disagreement)
         if rater is not None:
