@@ -71,13 +71,24 @@ class Disagreement:
     def mean_to(
         self, group: NDArray[Any], label: NDArray[Any], share: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the mean disagreement of each group's labels, by share, with one of its labels."""
+        """Return the mean disagreement of each label with all labels of its group, by share.
+
+        Labels are sorted by group, and ascend within it.
+        """
         if self._metric is None:
             return np.bincount(group, share)[group] - share
         if self._metric == "quadratic":
             values = self._values[label]
             apart = values - np.bincount(group, share * values)[group]
             return apart**2 + np.bincount(group, share * apart**2)[group]
+        if self._metric == "linear":
+            # Labels ascend: those before one are smaller, the others larger.
+            values = self._values[label]
+            mass, moment = np.cumsum(share), np.cumsum(share * values)
+            first = np.searchsorted(group, group)
+            mass, moment = (x - np.where(first > 0, x[first - 1], 0.0) for x in (mass, moment))
+            all_mass, all_moment = np.bincount(group, share), np.bincount(group, share * values)
+            return values * (2 * mass - all_mass[group]) + all_moment[group] - 2 * moment
         from scipy import sparse
 
         every = np.arange(self.n_labels)
