@@ -217,25 +217,10 @@ def measure_panel(
     raters = [None, *range(people.shape[1], people.shape[1] + len(names))]
     among = [panel.disagreement(rater) for rater in raters]
     majorities = panel.compare_with_majorities(raters, among)
-    rows = []
-    for rater, disagreement, majority in zip(raters, among, majorities, strict=True):
-        pairs = panel.compare_pairs(rater, disagreement)
-        figures: tuple[tuple[PairSums | str, int, str], ...] = (
-            (pairs, RAW, "raw_agreement"),
-            (pairs, COHEN, "cohen_kappa"),
-            (pairs, GWET, "gwet_ac"),
-            (majority, RAW, "majority_agreement"),
-            (majority, COHEN, "majority_kappa"),
-        )
-        row = [
-            undefined(name, labels.weights, confidence_level, sums)
-            if isinstance(sums, str)
-            else sums.mean(column, name, besides=rater is not None)
-            for sums, column, name in figures
-        ]
-        if rater is not None:
-            row.append(panel.compare_with_vote(rater, disagreement))
-        rows.append(tuple(row))
+    rows = [
+        panel.compare(rater, disagreement, majority)
+        for rater, disagreement, majority in zip(raters, among, majorities, strict=True)
+    ]
     items = ItemAgreement(
         replace(labels, codes=panel.humans),
         among[0],
@@ -309,6 +294,26 @@ class _Panel:
             raters, items = np.nonzero(self.humans[start:stop] >= 0)
             yield range(start, stop), raters + start, items
             start = stop
+
+    def compare(
+        self, rater: int | None, disagreement: Disagreement, majority: PairSums | str
+    ) -> tuple[AgreementResult, ...]:
+        """Measure a judge, or the ceiling: over pairs, and with majorities."""
+        pairs = self.compare_pairs(rater, disagreement)
+        figures: tuple[tuple[PairSums | str, int, str], ...] = (
+            (pairs, RAW, "raw_agreement"),
+            (pairs, COHEN, "cohen_kappa"),
+            (pairs, GWET, "gwet_ac"),
+            (majority, RAW, "majority_agreement"),
+            (majority, COHEN, "majority_kappa"),
+        )
+        row = [
+            undefined(name, self.labels.weights, self.confidence_level, sums)
+            if isinstance(sums, str)
+            else sums.mean(column, name, besides=rater is not None)
+            for sums, column, name in figures
+        ]
+        return (*row,) if rater is None else (*row, self.compare_with_vote(rater, disagreement))
 
     def compare_pairs(self, rater: int | None, disagreement: Disagreement) -> PairSums | str:
         """Compare a judge with every annotator, or annotators with each other.
