@@ -149,7 +149,38 @@ def find_around(
     Labels have the form that each alignment needs, the main one first; slices use the columns of
     the metadata, by default all.
     """
-    alignment, matrix = _main_matrix(matrices)
+    alignment, matrix = matrices[0]
+    if matrix.kind == "scale":  # whose labels are numbers under one of them
+        numeric = [each for each in matrices if each[1].is_numeric]
+        alignment, matrix = numeric[0] if numeric else ("neg_rmse", matrix.as_numbers())
+    is_text, level = matrix.kind == "text", plan.confidence_level
+    comparisons: list[JudgeDifference] = []
+    for name, labelled in matrices if 1 < len(matrix.judges) <= MOST_COMPARED else ():
+        comparisons += stats.compare_judges(
+            labelled.answers,
+            labelled.humans,
+            names=labelled.judges,
+            annotators=labelled.annotators,
+            plan=plan,
+            **label_arrays(labelled, name),
+        )
+    agreement, disputed, by_majority = None, tuple[DisputedItem, ...](), list[GoldResult]()
+    if not is_text:
+        disputed = _find_disputed(matrix, metadata)
+        agreement = stats.measure_panel(
+            matrix.humans,
+            matrix.answers,
+            level=find_level(matrix),
+            label_sets=matrix.label_sets,
+            categories=_declared_categories(matrix),
+            clusters=matrix.clusters,
+            confidence_level=level,
+            judge_names=matrix.judges,
+        )
+    if matrix.kind in ("boolean", "choice", "pairwise") and not matrix.is_numeric:
+        by_majority = measure_matrix(
+            matrix, find_majority(matrix), question, confidence_level=level, seed=plan.seed
+        )
     labels, n_labels = _label_shares(matrix)
     return QuestionFindings(
         question=question,
@@ -159,55 +190,13 @@ def find_around(
         judges=matrix.judges,
         labels=labels,
         n_labels=n_labels,
-        agreement=_agreement(matrix, plan),
-        comparisons=tuple(
-            pair for name, labelled in matrices for pair in _comparisons(labelled, plan, name)
-        ),
+        agreement=agreement,
+        comparisons=tuple(comparisons),
         diagnosis=diagnose(
             matrix, alignment=alignment, plan=plan, metadata=metadata, columns=slices
         ),
-        against_majority=_against_majority(matrix, plan, question),
-        disputed=() if matrix.kind == "text" else _find_disputed(matrix, metadata),
-    )
-
-
-def _against_majority(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[GoldResult, ...]:
-    """Measure judges against the majority of annotators, where labels are names."""
-    if matrix.kind not in ("boolean", "choice", "pairwise") or matrix.humans.dtype.kind == "f":
-        return ()
-    return tuple(
-        measure_matrix(
-            matrix,
-            find_majority(matrix),
-            question,
-            confidence_level=plan.confidence_level,
-            seed=plan.seed,
-        )
-    )
-
-
-def _main_matrix(
-    matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
-) -> tuple[AlignmentName, LabelMatrix]:
-    """Return the first matrix; for a scale that with numbers."""
-    if matrices[0][1].kind != "scale":
-        return matrices[0]
-    numeric = [(name, matrix) for name, matrix in matrices if matrix.is_numeric]
-    return numeric[0] if numeric else ("neg_rmse", matrices[0][1].as_numbers())
-
-
-def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
-    if matrix.kind == "text":
-        return None
-    return stats.measure_panel(
-        matrix.humans,
-        matrix.answers,
-        level=find_level(matrix),
-        label_sets=matrix.label_sets,
-        categories=_declared_categories(matrix),
-        clusters=matrix.clusters,
-        confidence_level=plan.confidence_level,
-        judge_names=matrix.judges,
+        against_majority=tuple(by_majority),
+        disputed=disputed,
     )
 
 
@@ -223,21 +212,6 @@ def _declared_categories(matrix: LabelMatrix) -> list[Any] | None:
     unused = iter(range(len(matrix.categories), len(matrix.categories) + len(universe)))
     texts = (label_text(label) for label in universe)
     return sorted({code_of[label] if label in code_of else next(unused) for label in texts})
-
-
-def _comparisons(
-    matrix: LabelMatrix, plan: TestPlan, alignment: AlignmentName
-) -> list[JudgeDifference]:
-    if not 1 < len(matrix.judges) <= MOST_COMPARED:
-        return []
-    return stats.compare_judges(
-        matrix.answers,
-        matrix.humans,
-        names=matrix.judges,
-        annotators=matrix.annotators,
-        plan=plan,
-        **label_arrays(matrix, alignment),
-    )
 
 
 def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:

@@ -42,7 +42,12 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     Verdicts are about the items ``<row>:chosen`` and ``<row>:rejected``.
     """
     reward = request.reward
-    read = read_responses(bench, request, base_of=_read_base)
+
+    def read_base(item: Item) -> float:
+        side = item.metadata.get("preference")
+        return read_base_reward(item.metadata, f"{side}_base_reward", f"{side}_score")
+
+    read = read_responses(bench, request, base_of=read_base)
     items, pairs = read.items, _find_pairs(read.items)
     if not pairs.size:
         msg = (
@@ -104,11 +109,6 @@ def _find_pairs(items: Sequence[Item]) -> NDArray[np.int64]:
             sides.setdefault(item.group, {})[side] = place
     pairs = [[row[side] for side in _SIDES] for row in sides.values() if len(row) == len(_SIDES)]
     return np.array(pairs, dtype=np.int64).reshape(-1, len(_SIDES))
-
-
-def _read_base(item: Item) -> float:
-    side = item.metadata.get("preference")
-    return read_base_reward(item.metadata, f"{side}_base_reward", f"{side}_score")
 
 
 def _estimate_subsets(

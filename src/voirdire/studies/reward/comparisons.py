@@ -88,8 +88,12 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         is_labelled_by_people=is_labelled,
     )
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
+    # an item of each prompt with comparisons; of every prompt where there are none
+    prompts, firsts = np.unique(data.prompts, return_index=True)
+    compared = np.concatenate([prompts[:0], *(row.prompts for row in comparisons.behaviors)])
+    firsts = firsts[np.isin(prompts, compared)] if compared.size else firsts
     n_prompts, n_seen, is_known = find_seen_prompts(
-        reward, _find_first_of_prompts(data, comparisons), data_hash=data.data_hash
+        reward, [data.items[place] for place in firsts.tolist()], data_hash=data.data_hash
     )
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
@@ -192,15 +196,6 @@ def _rate_completions(
         is_labelled_by_people=is_labelled_by_people,
         behaviors=tuple(behaviors),
     )
-
-
-def _find_first_of_prompts(data: ComparisonData, comparisons: RatedComparisons) -> list[Any]:
-    """Give one item of each prompt with comparisons; of every prompt where there are none."""
-    prompts, firsts = np.unique(data.prompts, return_index=True)
-    compared = np.concatenate([prompts[:0], *(row.prompts for row in comparisons.behaviors)])
-    if compared.size:
-        firsts = firsts[np.isin(prompts, compared)]
-    return [data.items[place] for place in firsts.tolist()]
 
 
 def _note_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:

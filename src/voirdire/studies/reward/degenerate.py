@@ -81,8 +81,12 @@ def check_degenerate(
     items = [row.item for row in responses]
     known_items = [*{row.best.id: row.best for row in responses}.values()] if is_stored else []
     verdicts = judge_responses([*items, *known_items], replace(request, judge=judge), None)
-    if not _has_same_verdicts(verdicts, judged, known_items, propositions=reward.columns):
-        return None
+    now, stored = (
+        order_probabilities(known_items, each, propositions=reward.columns)
+        for each in (verdicts, judged)
+    )
+    if not np.allclose(now, stored, rtol=0.0, atol=_ROUNDED, equal_nan=True):
+        return None  # the stored verdicts are not those that the judge gives now
     degenerate = Responses(
         items=items,
         source="degenerate responses",
@@ -126,15 +130,6 @@ def note_degenerate(checks: Sequence[DegenerateCheck] | None) -> list[RewardNote
             best_reward=first.best_reward,
         )
     ]
-
-
-def _has_same_verdicts(
-    one: Verdicts, other: Verdicts, items: Sequence[Item], *, propositions: Sequence[str]
-) -> bool:
-    """Tell whether stored verdicts on items are those that the judge gives now."""
-    first = order_probabilities(items, one, propositions=propositions)
-    second = order_probabilities(items, other, propositions=propositions)
-    return np.allclose(first, second, rtol=0.0, atol=_ROUNDED, equal_nan=True)
 
 
 def _write_responses(

@@ -145,7 +145,11 @@ def examine_reward(
             "labels, or chosen and rejected responses."
         )
         raise InputError(msg)
-    model = _load(reward)
+    model = reward
+    if isinstance(model, str | Path):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
+            model = load_reward(model)
     check_behavior(settings.behavior, model.rubric)
     request = ExaminationRequest(reward=model, judge=judge, judging=judging, settings=settings)
     report = progress or (lambda _done, _total: None)
@@ -174,14 +178,6 @@ def examine_reward(
         settings=recorded,
         **figures,
     )
-
-
-def _load(reward: RewardModel | str | Path) -> RewardModel:
-    if not isinstance(reward, str | Path):
-        return reward
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
-        return load_reward(reward)
 
 
 def _describe_reward(reward: RewardModel) -> dict[str, Any]:
