@@ -95,6 +95,14 @@ def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     assert "note: verbosity/padding: no item can be changed that way" in text
 
 
+def test_a_shift_below_the_least_effect_is_not_rounded_to_it():
+    found = probe("style/emoji", question("polite", 0.0198), p=0.0002)
+
+    text = shown(report(probes=(found,)))
+
+    assert re.search(r"\+\.0198 \(.*too small", text)
+
+
 def test_no_bias_and_no_repeats_are_said():
     fair = report(probes=(probe("style/emoji", question("apology", 0.01)),), stability=None)
 

@@ -15,10 +15,11 @@ from made_results import (
     made_rates,
 )
 from page_reading import Page, text_of
+from view_reading import Reading
 from voirdire.errors import InputError
-from voirdire.reporting import html_page
+from voirdire.reporting import html_page, rows
 from voirdire.stats import Estimate
-from voirdire.studies import check_certificate, examine
+from voirdire.studies import check_certificate, examine, examine_gold
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -260,6 +261,15 @@ def test_hostile_text_stays_text(language):
         assert "\u202e" not in page
         assert "x" * 500 not in page
         assert "49" not in re.findall(r"(?<=judge-)\d+", page)
+
+
+def test_of_a_choice_of_two_the_page_says_which_label_sensitivity_is_about():
+    labels = {item: ["ham", "spam"][item % 3 == 0] for item in range(90)}
+    found = examine_gold(judges={"gpt": labels}, gold=labels, kind="choice")
+
+    [said] = [x for x in Reading(rows(found)).notes if "sensitivity" in x]
+    assert "sensitivity is the share of “spam” that the judge finds" in said
+    assert not [x for x in Reading(rows(made_gold())).notes if "sensitivity" in x]
 
 
 def test_what_has_no_page_is_refused():

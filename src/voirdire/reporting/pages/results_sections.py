@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
     Dollars,
+    Interval,
     Label,
     Listing,
     Name,
@@ -74,10 +76,16 @@ def _share(found: Any) -> Any:
     return _figure(found, is_share=True)
 
 
-def _change(found: Any) -> Any:
-    """Say a change with its sign."""
-    is_up = found is not None and found.estimate >= 0.005
-    return say("cell.plus", value=_figure(found)) if is_up else _figure(found)
+def _change(found: Any, least: float = math.nan) -> Any:
+    """Say a change with its sign; one below `least` has the digits that show it below."""
+    if found is None:
+        return _figure(found)
+    figure, size = _figure(found), abs(found.estimate)
+    if size < least <= round(size, 2):
+        digits = next((n for n in (3, 4, 5) if round(size, n) < least), 6)
+        ends = Interval(found.low, found.high)
+        figure = say("cell.figure", value=Decimal(found.estimate, digits), ends=ends)
+    return say("cell.plus", value=figure) if found.estimate >= 0.005 else figure
 
 
 def _place(row: Any) -> Said:
@@ -222,6 +230,9 @@ def _gold_lead(rows: Sequence[GoldResult]) -> Said:
 def _gold_notes(row: GoldResult) -> Iterator[Said]:
     """Say why figures are undefined or rest on little, and what failures would do to them."""
     found = row.classification
+    if len(row.labels) == 2 and row.labels[1] != "true":
+        other, label = (Label(x) for x in row.labels)
+        yield say("gold.positive", place=_place(row), label=label, other=other)
     if found.reason is not None:
         counts = [sum(line) for line in found.table][: len(row.labels)]
         rarest = min(range(len(counts)), key=counts.__getitem__)
@@ -446,7 +457,9 @@ def probes_view(report: ProbeReport) -> View:
     columns: dict[str, Any] = {
         **_PROBE_COLUMNS,
         "column.items": lambda row: row.n_items,
-        "probes.column.shift": lambda row: _of_main(row, lambda it: _change(it.change.shift)),
+        "probes.column.shift": lambda row: _of_main(
+            row, lambda it: _change(it.change.shift, report.least_effect)
+        ),
         "probes.column.flips": lambda row: _of_main(row, lambda it: _rate(it.change.flip_rate)),
         "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
         "probes.column.found": partial(_verdict, report=report),
