@@ -24,6 +24,7 @@ REASONS = {
     "server error",
     "rate limit",
     "unreadable reply",
+    "no access",  # what the call itself met that found the server locked
     "the judge is out of order: AccessError",
     "the judge is out of order: ServerError",  # what a trial met after that
     "the judge is out of order: RateLimitError",
