@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
-from voirdire.adapters.guarded import TroubleLog
+from voirdire.adapters.run_notes import TroubleLog
 from voirdire.errors import InputError
 from voirdire.judging.background_loop import BackgroundLoop, wait_for_result
 

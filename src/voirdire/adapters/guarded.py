@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
-import traceback
 import weakref
-from collections import Counter
 from dataclasses import replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from voirdire._messages import shorten
 from voirdire._validation import check_count
-from voirdire.errors import InputError, JudgeUnavailableError
+from voirdire.adapters.run_notes import RunNotes
+from voirdire.errors import InputError
 from voirdire.judging.background_loop import BackgroundLoop, fork_lock, wait_for_result
 from voirdire.judging.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
@@ -34,10 +31,9 @@ from voirdire.rewards.live.served_reward import ServedReward, read_served_reward
 from voirdire.rewards.live.turns import LiveScores, make_missing_scores
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.training.step_figures import compute_metrics
-from voirdire.rewards.training.watch import TrainingWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from threading import Thread
 
     from voirdire.judging.jury import JudgeLike
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
 
     _Started = dict[asyncio.AbstractEventLoop, asyncio.Task[LiveReward | ServedReward]]
 
-__all__ = ["GuardedReward", "NumberReward", "TroubleLog"]
+__all__ = ["GuardedReward", "NumberReward"]
 
 _GRACE_S = 5.0
 """Seconds after the deadline in which the reward returns the verdicts that it has."""
@@ -54,12 +50,10 @@ _GRACE_S = 5.0
 _LAST_S = 1.0
 """Seconds that a reward gets when the process ends, or when it is garbage collected."""
 
-_PASSING = ("_made", "_started", "_watch", "_trouble", "_n_vain", "_loop", "_at_end")
+_PASSING = ("_made", "_started", "_notes", "_trouble", "_loop", "_at_end")
 """State of one process."""
 
 _log = logging.getLogger("voirdire")
-_of_parents: list[object] = []
-"""Records of the parent, which a forked process must neither use nor clean up."""
 
 
 class GuardedReward:
@@ -128,10 +122,8 @@ class GuardedReward:
         """Have what belongs to one process, as yet without a thread."""
         self._made: LiveReward | ServedReward | None = None
         self._started: _Started = {}
-        self._watch: tuple[int, TrainingWatch] | None = None
-        self._trouble = TroubleLog(_log)
-        self._n_vain = 0
-        self._lacked_prompts = False
+        self._notes = RunNotes(self.name, record=self._record, give_up_after=self._give_up_after)
+        self._trouble = self._notes.trouble
         self._loop = BackgroundLoop()
         self._loop.held = self._started
         self._at_end = weakref.finalize(self, _end, self._loop, self._started)
@@ -178,8 +170,7 @@ class GuardedReward:
                 "the address of a server, which decides on them. Start the server with them."
             )
             raise InputError(msg)
-        self._begin()
-        self._made = made = self._live()  # raise mistakes before training begins
+        made = self._live()  # raise mistakes before training begins
         self._record: dict[str, Any] | None = None
         if record is not None:
             self._record = {
@@ -190,7 +181,9 @@ class GuardedReward:
                 "judge_fingerprint": made.judge_fingerprint,
                 "late_steps": late_steps,
             }
-            self._watch = (os.getpid(), TrainingWatch(**self._record))
+        self._begin()
+        self._made = made
+        self._notes.open()
         if said := describe_paid_against_demands(find_paid_against_demands(self.reward)):
             _log.warning("%s: %s", self.name, said)
 
@@ -250,7 +243,8 @@ class GuardedReward:
             found = future.result(timeout=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
-        self._note(found, turns, step=step, recorded=recorded)
+        if self._at_end.alive:  # else the process ends, and no caller reads the result
+            self._notes.add(found, turns, step=step, recorded=recorded)
         return found
 
     async def ascored(
@@ -290,7 +284,8 @@ class GuardedReward:
             found = await wait_for_result(future, timeout_s=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
-        self._note(found, turns, step=step, recorded=recorded)
+        if self._at_end.alive:  # else the process ends, and no caller reads the result
+            self._notes.add(found, turns, step=step, recorded=recorded)
         return found
 
     def step_metrics(self, found: LiveScores, turns: Sequence[Turn]) -> dict[str, float]:
@@ -341,11 +336,9 @@ class GuardedReward:
         """
         with fork_lock:
             thread = _leave(self._loop, self._started, drain_s=drain_s)
-            watch, self._watch = self._watch, None
         if thread is not None:
             thread.join(drain_s + _GRACE_S)
-        if watch is not None and watch[0] == os.getpid():
-            watch[1].close()
+        self._notes.close()
 
     async def _ask(self, turns: Sequence[Turn], limit_s: float) -> LiveScores:
         """Ask the live reward, in its own loop; make both at the first call."""
@@ -370,44 +363,6 @@ class GuardedReward:
         if self._address is not None:
             return ServedReward(self._address, reward=self.reward, settings=self.settings)
         return LiveReward(self.reward, settings=self.settings, **self._asked)
-
-    def _note(
-        self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
-    ) -> None:
-        """Write log and record, whose errors do not stop the training.
-
-        Raise after too many failures.
-        """
-        if not self._at_end.alive:  # the process ends, so no caller reads the result
-            return
-        missing, n_items = found.scores.missing, len(turns)
-        with fork_lock:
-            self._trouble.missing(missing.values(), name=self.name, n_items=n_items)
-            n_bare = sum(not turn.prompt for turn in turns)
-            if n_bare and not self._lacked_prompts:
-                self._lacked_prompts = True
-                words = "%s: %d of %d responses came without a prompt, and are judged alone"
-                _log.warning(words, self.name, n_bare, n_items)
-            if self._record is not None and recorded:
-                try:
-                    if self._watch is None or self._watch[0] != os.getpid():
-                        _of_parents.append(self._watch)
-                        self._watch = (os.getpid(), TrainingWatch(**self._record))
-                    for alarm in self._watch[1].add(found, turns, step=step):
-                        _log.warning("%s: %s", self.name, alarm)
-                except Exception as error:  # noqa: BLE001  # a full disk, such as it is
-                    self._trouble.error(f"{self.name}: the training run is not recorded", error)
-            if n_items:
-                self._n_vain = self._n_vain + 1 if len(missing) == n_items else 0
-            n_vain = self._n_vain
-        if n_items and self._give_up_after is not None and n_vain >= self._give_up_after:
-            last = next(iter(missing.values()))
-            msg = (
-                f"reward {shorten(self.name)!r} gave nothing for {n_vain} requests in a row, "
-                f"which `give_up_after` does not allow; the last reason: {shorten(last)}. Repair "
-                "the judge, and continue from the last checkpoint."
-            )
-            raise JudgeUnavailableError(msg)
 
 
 class NumberReward(GuardedReward):
@@ -500,73 +455,3 @@ def _check_travels(judge: Any) -> None:
         "there."
     )
     raise InputError(msg)
-
-
-# The log ------------------------------------------------------------------------------------------
-
-_MOST_KINDS = 100
-_OTHERS = "other reasons"
-_MOST_CAUSES = 5
-
-
-class TroubleLog:
-    """Logs each kind of error at its first, 10th, 100th, ... time.
-
-    An exception may carry a response in its message, which a log must not hold: the types of it and
-    of its causes are logged and where they were raised, without any message.
-    """
-
-    def __init__(self, log: logging.Logger) -> None:
-        self._log = log
-        self._counts: Counter[str] = Counter()
-
-    def error(self, what: str, error: BaseException) -> None:
-        """Log an exception; `what` says what went wrong, without any text of a response."""
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"
-        before, now = self._count(f"{what} {type(error).__name__} {place}", 1)
-        if before == 0:
-            lines = "\n".join(_lines_of(error))
-            self._log.error("%s, the message left out:\n%s", what, lines)
-        elif _is_round(before, now):
-            self._log.error("%s, for the %sth time: %s", what, f"{now:,}", type(error).__name__)
-
-    def missing(self, reasons: Iterable[str], *, name: str, n_items: int) -> None:
-        """Log why items of a request have no reward, given a reason for each of those."""
-        for reason, number in Counter(reasons).items():
-            before, now = self._count(reason, number)
-            if before == 0:
-                said = f"{number:,} of {n_items:,} completions"
-                self._log.warning("%s: no reward for %s: %s", name, said, reason)
-            elif _is_round(before, now):
-                said = f"{now:,} completions so far"
-                self._log.warning("%s: no reward for %s: %s", name, said, reason)
-
-    def _count(self, kind: str, number: int) -> tuple[int, int]:
-        """Return how often a kind occurred before and until now."""
-        if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
-            kind = _OTHERS
-        self._counts[kind] += number
-        return self._counts[kind] - number, self._counts[kind]
-
-
-def _is_round(before: int, now: int) -> bool:
-    """Whether a power of ten was reached."""
-    return before > 0 and len(str(before)) < len(str(now))
-
-
-def _lines_of(error: BaseException) -> list[str]:
-    """Write types and places, the cause first, without messages and lines of source."""
-    chain: list[BaseException] = []
-    seen: BaseException | None = error
-    while seen is not None and seen not in chain and len(chain) < _MOST_CAUSES:
-        chain.append(seen)
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-    lines: list[str] = []
-    for link in reversed(chain):
-        lines.append(type(link).__qualname__)
-        lines += [
-            f"  {frame.filename}:{frame.lineno} in {frame.name}"
-            for frame in traceback.extract_tb(link.__traceback__)
-        ]
-    return lines

@@ -5,15 +5,14 @@ Nothing of TRL is imported: its trainers call whatever can be called.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
 from voirdire._messages import shorten
 from voirdire.adapters.base_function import BaseFunction, base_numbers
 from voirdire.adapters.guarded import GuardedReward
+from voirdire.adapters.rank_group import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.rewards.live.turns import Turn
 from voirdire.rewards.scores import LARGEST_REWARD
@@ -21,9 +20,7 @@ from voirdire.rewards.scores import LARGEST_REWARD
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from types import ModuleType
 
-    from voirdire.adapters.guarded import TroubleLog
     from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
@@ -93,13 +90,13 @@ class TrlReward(GuardedReward):
         super().__init__(reward, framework="trl", **settings)
         self._behavior_column, self._base_column = behavior_column, base_column
         self._logs = log
-        self._ranks = None if settings.get("give_up_after") is None else _RankGroup()
+        self._ranks = None if settings.get("give_up_after") is None else RankGroup()
         self._has_warned = False
         self.__name__ = _name_for(self.name, is_given=settings.get("name") is not None)
 
     def __copy__(self) -> Self:
         twin = super().__copy__()
-        twin._ranks = None if self._ranks is None else _RankGroup()
+        twin._ranks = None if self._ranks is None else RankGroup()
         return twin
 
     async def __call__(
@@ -270,58 +267,3 @@ def _name_for(name: Any, *, is_given: bool) -> str:
         found = f"{name}-{number}"
     _taken.add(found)
     return found
-
-
-# Ranks --------------------------------------------------------------------------------------------
-
-
-class _RankGroup:
-    """Sends a message of one rank to all ranks; one group for each reward function.
-
-    All ranks must call `join` and `agree` equally often, and `join` before anything is awaited:
-    the trainer calls several functions in the same order on every rank, but they end in any. Each
-    function has a group of its own, over gloo, which needs no accelerator and mixes with nothing
-    that the trainer gathers. A copy is in no group.
-    """
-
-    def __init__(self) -> None:
-        self._world: Any = None
-        self._group: Any = None
-
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        return type(self), ()
-
-    def join(self, trouble: TroubleLog) -> None:
-        """Make the group, where there are several ranks and none was made in their world."""
-        torch = _find_process_group()
-        world = None if torch is None else torch.group.WORLD
-        if world is self._world:
-            return
-        self._world, self._group = world, None
-        try:
-            if torch is not None and torch.get_world_size() > 1:
-                self._group = torch.new_group(backend="gloo")
-        except Exception as error:  # noqa: BLE001  # training goes on
-            trouble.error("the ranks cannot end together", error)
-
-    async def agree(self, said: str | None, trouble: TroubleLog) -> str | None:
-        """Send a message or None; return, on all ranks, the message of the first rank with one."""
-        group, torch = self._group, _find_process_group()
-        if group is None or torch is None:
-            return said
-        told: list[str | None] = [None] * torch.get_world_size(group)
-        try:
-            # the other functions of this rank go on meanwhile: one may be waited for elsewhere
-            await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
-        except Exception as error:  # noqa: BLE001  # another rank died, and the trainer knows
-            trouble.error("no message from the other ranks", error)
-            return said
-        return next((one for one in told if one is not None), None)
-
-
-def _find_process_group() -> ModuleType | None:
-    """Return `torch.distributed`, where it is in use."""
-    module = sys.modules.get("torch.distributed")
-    if module is None or not module.is_available() or not module.is_initialized():
-        return None
-    return module

@@ -1,0 +1,164 @@
+"""Says and records what a reward gave in one process: reasons, errors, the training run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from voirdire._messages import shorten
+from voirdire.errors import JudgeUnavailableError
+from voirdire.judging.background_loop import fork_lock
+from voirdire.rewards.training.watch import TrainingWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from voirdire.rewards.live.turns import LiveScores, Turn
+
+__all__ = ["RunNotes", "TroubleLog"]
+
+_log = logging.getLogger("voirdire")
+_of_parents: list[object] = []
+"""Records of the parent, which a forked process must neither use nor clean up."""
+
+
+class RunNotes:
+    """Writes log and record, whose errors do not stop the training.
+
+    Parameters
+    ----------
+    name : str
+        What the log calls the reward.
+    record : dict or None
+        What `TrainingWatch` takes; None where nothing is recorded.
+    give_up_after : int or None
+        Requests in a row without a single reward after which `add` raises.
+    """
+
+    def __init__(
+        self, name: str, *, record: dict[str, Any] | None, give_up_after: int | None
+    ) -> None:
+        self.trouble = TroubleLog(_log)
+        self._name, self._record, self._give_up_after = name, record, give_up_after
+        self._watch: tuple[int, TrainingWatch] | None = None
+        self._n_vain = 0
+        self._lacked_prompts = False
+
+    def open(self) -> None:
+        """Begin the record now, so that a mistake is raised before training."""
+        if self._record is not None:
+            self._watch = (os.getpid(), TrainingWatch(**self._record))
+
+    def add(
+        self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
+    ) -> None:
+        """Note what a request got; raise after too many failures."""
+        missing, n_items = found.scores.missing, len(turns)
+        with fork_lock:
+            self.trouble.missing(missing.values(), name=self._name, n_items=n_items)
+            n_bare = sum(not turn.prompt for turn in turns)
+            if n_bare and not self._lacked_prompts:
+                self._lacked_prompts = True
+                words = "%s: %d of %d responses came without a prompt, and are judged alone"
+                _log.warning(words, self._name, n_bare, n_items)
+            if self._record is not None and recorded:
+                try:
+                    watch = self._watch
+                    if watch is None or watch[0] != os.getpid():
+                        _of_parents.append(watch)
+                        self._watch = watch = (os.getpid(), TrainingWatch(**self._record))
+                    for alarm in watch[1].add(found, turns, step=step):
+                        _log.warning("%s: %s", self._name, alarm)
+                except Exception as error:  # noqa: BLE001  # a full disk, such as it is
+                    self.trouble.error(f"{self._name}: the training run is not recorded", error)
+            if n_items:
+                self._n_vain = self._n_vain + 1 if len(missing) == n_items else 0
+            n_vain = self._n_vain
+        if n_items and self._give_up_after is not None and n_vain >= self._give_up_after:
+            last = next(iter(missing.values()))
+            msg = (
+                f"reward {shorten(self._name)!r} gave nothing for {n_vain} requests in a row, "
+                f"which `give_up_after` does not allow; the last reason: {shorten(last)}. Repair "
+                "the judge, and continue from the last checkpoint."
+            )
+            raise JudgeUnavailableError(msg)
+
+    def close(self) -> None:
+        """Write what waits."""
+        with fork_lock:
+            watch, self._watch = self._watch, None
+        if watch is not None and watch[0] == os.getpid():
+            watch[1].close()
+
+
+# The log ------------------------------------------------------------------------------------------
+
+_MOST_KINDS = 100
+_OTHERS = "other reasons"
+_MOST_CAUSES = 5
+
+
+class TroubleLog:
+    """Logs each kind of error at its first, 10th, 100th, ... time.
+
+    An exception may carry a response in its message, which a log must not hold: the types of it and
+    of its causes are logged and where they were raised, without any message.
+    """
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._counts: Counter[str] = Counter()
+
+    def error(self, what: str, error: BaseException) -> None:
+        """Log an exception; `what` says what went wrong, without any text of a response."""
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"
+        before, now = self._count(f"{what} {type(error).__name__} {place}", 1)
+        if before == 0:
+            lines = "\n".join(_lines_of(error))
+            self._log.error("%s, the message left out:\n%s", what, lines)
+        elif _is_round(before, now):
+            self._log.error("%s, for the %sth time: %s", what, f"{now:,}", type(error).__name__)
+
+    def missing(self, reasons: Iterable[str], *, name: str, n_items: int) -> None:
+        """Log why items of a request have no reward, given a reason for each of those."""
+        for reason, number in Counter(reasons).items():
+            before, now = self._count(reason, number)
+            if before == 0:
+                said = f"{number:,} of {n_items:,} completions"
+                self._log.warning("%s: no reward for %s: %s", name, said, reason)
+            elif _is_round(before, now):
+                said = f"{now:,} completions so far"
+                self._log.warning("%s: no reward for %s: %s", name, said, reason)
+
+    def _count(self, kind: str, number: int) -> tuple[int, int]:
+        """Return how often a kind occurred before and until now."""
+        if kind not in self._counts and len(self._counts) >= _MOST_KINDS:
+            kind = _OTHERS
+        self._counts[kind] += number
+        return self._counts[kind] - number, self._counts[kind]
+
+
+def _is_round(before: int, now: int) -> bool:
+    """Whether a power of ten was reached."""
+    return before > 0 and len(str(before)) < len(str(now))
+
+
+def _lines_of(error: BaseException) -> list[str]:
+    """Write types and places, the cause first, without messages and lines of source."""
+    chain: list[BaseException] = []
+    seen: BaseException | None = error
+    while seen is not None and seen not in chain and len(chain) < _MOST_CAUSES:
+        chain.append(seen)
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    lines: list[str] = []
+    for link in reversed(chain):
+        lines.append(type(link).__qualname__)
+        lines += [
+            f"  {frame.filename}:{frame.lineno} in {frame.name}"
+            for frame in traceback.extract_tb(link.__traceback__)
+        ]
+    return lines
