@@ -30,7 +30,7 @@ RECORDS = {
         JudgingSettings: OF_OTHER_FILES,
     },
     "serve": {
-        ServerSettings: ("token", "body_s", "hosts"),
+        ServerSettings: ("token", "body_s"),
         LiveSettings: ("most_waiting", "batch_size", "rest_s"),
     },
 }

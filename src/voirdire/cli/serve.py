@@ -25,7 +25,7 @@ TOKEN_VARIABLE = "VOIRDIRE_TOKEN"  # noqa: S105  # the name of a variable
 DEFAULT_STORE = "voirdire-replies.sqlite"
 
 
-@typed.group_of("The server", 3, without=("token", "body_s", "hosts"))
+@typed.group_of("The server", 3, without=("token", "body_s"))
 class ServerOptions(ServerSettings):
     """Who may ask, how much, and how long."""
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import ipaddress
 import re
 import time
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,13 +25,10 @@ from starlette.routing import Route
 
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request
 from voirdire.errors import InputError
-from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.run_files import PARTS
-from voirdire.web.auth import Auth, list_header
 from voirdire.web.decisions import DecisionReader, DecisionsRequest, SystemoneRequest
 from voirdire.web.forms import (
     RefusedError,
-    RewardDescription,
     RewardsAnswer,
     RewardsRequest,
     answer_json,
@@ -38,14 +41,14 @@ from voirdire.web.service import RewardService
 from voirdire.web.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "is_loopback"]
 
 _OTHER = "(other)"
 """Name of unknown paths and methods in logs and metrics."""
@@ -53,6 +56,7 @@ _OTHER = "(other)"
 _OPEN = frozenset({"/healthz", "/readyz", "/schema.json"})
 """Routes that need no token: nothing there is of a reward or of a client."""
 
+_LOCAL_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 """Routes that machines call every few seconds: not logged."""
 
@@ -102,19 +106,32 @@ def create_app(live: LiveReward, *, settings: ServerSettings | None = None) -> S
         finally:
             await service.close()
 
+    def get(path: str, make: Callable[[], Any]) -> Route:
+        async def answer(request: Request) -> Response:
+            del request
+            made = make()
+            return made if isinstance(made, Response) else answer_json(made)
+
+        return Route(path, answer)
+
     def post(path: str, endpoint: Any) -> Route:
         return Route(path, endpoint, methods=["POST"])
 
-    listed = [post("/v1/rewards", routes.rewards)] if live.reward.behaviors else []
-    listed += [post("/v1/systemone", routes.systemone), post("/v1/decisions", routes.decisions)]
-    if live.reward.behaviors:
-        listed += [post("/openrlhf", routes.openrlhf), Route("/v1/reward", routes.reward)]
-    listed += [
-        Route("/v1/models", routes.models),
-        Route("/healthz", routes.healthz),
-        Route("/readyz", routes.readyz),
-        Route("/metrics", routes.metrics),
-        Route("/schema.json", routes.schema),
+    forms = (RewardsRequest, RewardsAnswer, SystemoneRequest, DecisionsRequest)
+    of_reward = [
+        post("/v1/rewards", routes.rewards),
+        post("/openrlhf", routes.openrlhf),
+        get("/v1/reward", service.describe),
+    ]
+    listed = [
+        *(of_reward if live.reward.behaviors else ()),
+        post("/v1/systemone", routes.systemone),
+        post("/v1/decisions", routes.decisions),
+        get("/v1/models", routes.reader.describe),
+        get("/healthz", lambda: {"status": "alive"}),
+        get("/readyz", service.check_ready),
+        get("/metrics", lambda: Response(service.metrics.text(), media_type=METRICS_TYPE)),
+        get("/schema.json", lambda: msgspec.json.schema_components(forms)[1]),
     ]
     app = Starlette(
         routes=listed,
@@ -147,7 +164,7 @@ class _Access:
         self._app, self._service, self._paths = app, service, paths
         most = service.settings.max_body
         self._bounded_app = RequestBodyLimitMiddleware(app, max_body_size=most)
-        self._auth = Auth(service.settings.token, hosts=service.settings.hosts)
+        self._auth = _Auth(service.settings.token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -193,9 +210,90 @@ class _Access:
         """Return how many bytes a body has by its head; None where this does not say."""
         if scope["method"] != "POST":
             return 0
-        told = list_header(scope, b"content-length")
+        told = _list_header(scope, b"content-length")
         is_number = len(told) == 1 and told[0].isdigit() and len(told[0]) <= _MOST_DIGITS
         return int(told[0]) if is_number else None
+
+
+class _Auth:
+    """Checks the head of a request.
+
+    Only the token's hash is kept, and it is compared in a time that tells nothing of it.
+
+    Parameters
+    ----------
+    token : str or None
+        What clients must show; None answers all who ask by a name of this machine.
+    """
+
+    def __init__(self, token: str | None) -> None:
+        self._digest = None if token is None else hashlib.sha256(token.encode()).digest()
+
+    def check(self, scope: Scope, *, is_open: bool) -> None:
+        """Refuse a request by its head, whatever its body holds."""
+        if self._digest is None:
+            hosts = _list_header(scope, b"host")
+            if not hosts or not all(map(_is_own_name, hosts)):
+                msg = "The server answers to names of this machine only. Start it with a token."
+                raise RefusedError("wrong_host", msg)
+        elif not is_open:
+            shown = _list_header(scope, b"authorization")
+            if not (len(shown) == 1 and self._is_token(shown[0], self._digest)):
+                msg = "Send the header `Authorization: Bearer TOKEN` with the server's token."
+                raise RefusedError("no_token", msg, www_authenticate="Bearer")
+        if scope["method"] == "POST":
+            # another site's page cannot make a browser post this without a preflight request
+            kinds = _list_header(scope, b"content-type")
+            kind = kinds[0].partition(b";")[0].strip().lower() if len(kinds) == 1 else b""
+            if kind != b"application/json":
+                msg = "Send the header `Content-Type: application/json`."
+                raise RefusedError("wrong_type", msg)
+
+    @staticmethod
+    def _is_token(authorization: bytes, digest: bytes) -> bool:
+        """Return whether a header holds the token: as a bearer token, or as a password.
+
+        Some clients can send a password only, in an address such as ``http://user:token@host/``.
+        """
+        scheme, _, shown = authorization.strip().partition(b" ")
+        if scheme.lower() == b"basic":
+            try:
+                shown = base64.b64decode(shown.strip(), validate=True).partition(b":")[2]
+            except (binascii.Error, ValueError):
+                shown = b""
+        elif scheme.lower() != b"bearer":
+            return False
+        return hmac.compare_digest(hashlib.sha256(shown.strip()).digest(), digest)
+
+
+def _is_own_name(named: bytes) -> bool:
+    """Return whether a `Host` header is a name of this machine, or one of the further ones.
+
+    Another site can let its own name point to this machine (DNS rebinding), and reach local
+    servers through the user's browser. It cannot change the name that the browser sends.
+    """
+    text = named.decode("latin-1").strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif ":" in text:
+        text = text.rpartition(":")[0]
+    return is_loopback(text.lower().rstrip("."))
+
+
+def _list_header(scope: Scope, name: bytes) -> list[bytes]:
+    """Return the values of a header."""
+    return [value for key, value in scope["headers"] if key == name]
+
+
+@lru_cache(maxsize=64)
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a host."""
+    if host.lower().rstrip(".") in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
 
 
 class _Routes:
@@ -203,7 +301,7 @@ class _Routes:
 
     def __init__(self, service: RewardService) -> None:
         self._service = service
-        self._decisions = DecisionReader(service.live)
+        self.reader = DecisionReader(service.live)
 
     async def rewards(self, request: Request) -> Response:
         """Return the rewards of items."""
@@ -216,7 +314,7 @@ class _Routes:
             own = service.live.settings.deadline_s
             end = began + min(asked.deadline_s or own, own)
             parts = await service.reward_turns(turns, end=end)
-            await service.write_record(parts, turns, step=asked.step, run=run)
+            await service.write_record(parts, turns, asked.step, run)
         seconds = time.monotonic() - began
         answer = make_rewards_answer(asked, parts, reward=service.live.reward, seconds=seconds)
         return answer_json(answer)
@@ -240,10 +338,10 @@ class _Routes:
         run = _read_run(request, None)
         end = time.monotonic() + service.live.settings.deadline_s
         scores = None
-        if await service.queue.wait_for_place(len(turns), seconds=end - time.monotonic()):
+        if await service.queue.wait_for_place(len(turns), end=end):
             with service.queue.hold(len(turns)):
                 scores = (await service.reward_turns(turns, end=end, whole=True))[0]
-                await service.write_record([scores], turns, step=None, run=run)
+                await service.write_record([scores], turns, None, run)
         return answer_json(openrlhf_response(scores or service.give_nothing(turns), missing))
 
     async def systemone(self, request: Request) -> Response:
@@ -256,7 +354,7 @@ class _Routes:
             name: {"type": "refusal"} if chance is None else {"type": "noul", "noul": chance}
             for name, chance in zip(asked.questions, chances, strict=True)
         }
-        return answer_json(self._decisions.answer(answers, item))
+        return answer_json(self.reader.answer(answers, item))
 
     async def decisions(self, request: Request) -> Response:
         """Answer questions about an input, as OpenAI has it."""
@@ -270,58 +368,11 @@ class _Routes:
             else {"type": "predicate", "name": row.name, "probability": chance}
             for row, chance in zip(asked.questions, chances, strict=True)
         ]
-        return answer_json(self._decisions.answer(answers, item))
+        return answer_json(self.reader.answer(answers, item))
 
     async def _decide(self, asked: Any, state: Any) -> tuple[Item, list[float | None]]:
-        places, item = self._decisions.places(asked), self._decisions.item(state)
-        return item, self._decisions.chances(places, await self._service.judge(item))
-
-    async def models(self, request: Request) -> Response:
-        """List the judge as the one model."""
-        del request
-        return answer_json(self._decisions.describe())
-
-    async def reward(self, request: Request) -> Response:
-        """Describe the reward."""
-        del request
-        reward, plan = self._service.live.reward, self._service.live.judge.plan
-        described = RewardDescription(
-            name=reward.name,
-            content_hash=reward.content_hash,
-            fingerprint=plan.fingerprint,
-            judge=plan.judge.name,
-            rubric=reward.rubric.name,
-            rubric_version=reward.rubric.version,
-            behaviors=list(reward.behaviors),
-            propositions=list(reward.columns),
-            uses_base=reward.uses_base,
-            document=make_reward_document(reward),
-        )
-        return answer_json(described)
-
-    async def healthz(self, request: Request) -> Response:
-        """Tell that the server is alive."""
-        del request
-        return answer_json({"status": "alive"})
-
-    async def readyz(self, request: Request) -> Response:
-        """Tell whether requests are taken, and judged."""
-        del request
-        if self._service.live.state.is_broken:
-            msg = "Not ready: the judge is out of order."
-            raise RefusedError("not_ready", msg, retry_after="1")
-        return answer_json({"status": "ready"})
-
-    async def metrics(self, request: Request) -> Response:
-        """Give figures as Prometheus reads them."""
-        del request
-        return Response(self._service.metrics.text(), media_type=METRICS_TYPE)
-
-    async def schema(self, request: Request) -> Response:
-        """Describe the forms of bodies and answers."""
-        del request
-        forms = (RewardsRequest, RewardsAnswer, SystemoneRequest, DecisionsRequest)
-        return answer_json(msgspec.json.schema_components(forms, ref_template="#/$defs/{name}")[1])
+        places, item = self.reader.places(asked), self.reader.item(state)
+        return item, self.reader.chances(places, await self._service.judge(item))
 
     async def _body(self, request: Request) -> bytes:
         seconds = self._service.settings.body_s
@@ -335,7 +386,7 @@ class _Routes:
 
 def _read_run(request: Request, named: str | None) -> str | None:
     """Read which training run a request belongs to: from its body, a header, or its address."""
-    if named is None and (told := list_header(request.scope, b"voirdire-run")):
+    if named is None and (told := _list_header(request.scope, b"voirdire-run")):
         named = told[0].decode("latin-1")
     if named is None and request.scope.get("query_string"):
         named = request.query_params.get("run")

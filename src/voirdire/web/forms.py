@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AskedItem",
     "RefusedError",
-    "RewardDescription",
     "RewardsAnswer",
     "RewardsRequest",
     "answer_json",
@@ -148,21 +147,6 @@ def _describe_fault(fault: str) -> str:
 
 
 # Answers ------------------------------------------------------------------------------------------
-
-
-class RewardDescription(RewardName, frozen=True, kw_only=True):
-    """What pays: the reward, its judge, and the whole document that it was loaded from.
-
-    `fingerprint` is that of the verdicts which are paid for, `judge` the name of who gives them.
-    """
-
-    judge: str
-    rubric: str
-    rubric_version: str
-    behaviors: list[str]
-    propositions: list[str]
-    uses_base: bool
-    document: dict[str, Any]
 
 
 class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):

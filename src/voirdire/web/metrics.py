@@ -104,26 +104,21 @@ class Metrics:
         self._make = make
         counter, gauge = prometheus.Counter, prometheus.Gauge
         live: Any = {"multiprocess_mode": "livesum"}
-        about = "Requests by route and status."
-        self._requests = make(counter, "requests", about, "route", "status")
-        about = "Seconds from the head of a request to its answer."
-        kind = prometheus.Histogram
-        self._seconds = make(kind, "request_seconds", about, "route", buckets=_BUCKETS)
+        self._requests = make(counter, "requests", "Requests.", "route", "status")
+        about, histogram = "Seconds from head to answer.", prometheus.Histogram
+        self._seconds = make(histogram, "request_seconds", about, "route", buckets=_BUCKETS)
         self.in_flight = make(gauge, "requests_in_flight", "Requests under way.", **live)
         self.alarms = make(counter, "alarms", "Alarms of the run that is recorded.")
         self._under_way = make(gauge, "items_under_way", "Items under way.", **live)
-        about = "Items that wait for the judge."
-        self._waiting = make(gauge, "items_waiting", about, **live)
-        about = "1 while the judge is out of order and is not called."
-        self._broken = make(gauge, "judge_broken", about, multiprocess_mode="livemax")
-        items = make(counter, "items", "Items by where their verdicts came from.", "source")
+        self._waiting = make(gauge, "items_waiting", "Items waiting for the judge.", **live)
+        about, worst = "1 while the judge is out of order.", {"multiprocess_mode": "livemax"}
+        self._broken = make(gauge, "judge_broken", about, **worst)
+        items = make(counter, "items", "Items by source of their verdicts.", "source")
         self._sources = {name: items.labels(name) for name in _SOURCES}
         self._rewards = make(prometheus.Summary, "reward", "Rewards that were given.")
-        about = "Rewards that are missing, by class of reason."
-        missing = make(counter, "rewards_missing", about, "reason")
+        missing = make(counter, "rewards_missing", "Missing rewards by reason.", "reason")
         self._missing = {name: missing.labels(name) for name in _REASONS}
-        about = "Sum of all probabilities."
-        chances = make(counter, "proposition_probability", about, "proposition")
+        chances = make(counter, "proposition_probability", "Sum of them.", "proposition")
         verdicts = make(counter, "proposition_verdicts", "Verdicts in it.", "proposition")
         self._propositions = [(chances.labels(row), verdicts.labels(row)) for row in propositions]
         self._of_route: dict[tuple[str, int], tuple[Any, Any]] = {}

@@ -20,8 +20,7 @@ from uvicorn.supervisors import Multiprocess
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.web.app import create_app
-from voirdire.web.auth import is_loopback
+from voirdire.web.app import create_app, is_loopback
 from voirdire.web.logs import keep_quiet, log, make_log_config
 from voirdire.web.metrics import METRICS_FOLDER
 from voirdire.web.settings import ServerSettings

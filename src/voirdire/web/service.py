@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.judging.engine import CLOSED
 from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.turns import make_missing_scores
+from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.store.reply_store import read_address, show_address
 from voirdire.web.forms import RefusedError
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from voirdire.judging.live import LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
+    from voirdire.rewards.model import RewardModel
     from voirdire.web.settings import ServerSettings
 
 __all__ = ["RewardService"]
@@ -71,7 +71,9 @@ class RewardService:
         except InputError:
             if settings.missing_reward is not None:
                 raise
-        self.record = None if settings.record is None else TrainingRecord(live, settings)
+        self.record = None
+        if settings.record is not None:
+            self.record = TrainingRecord(live.reward, settings.record)
         self.metrics = Metrics(
             live.judge.questions, state=lambda: live.state, n_items=lambda: self.queue.length
         )
@@ -84,7 +86,7 @@ class RewardService:
             return
         await self.live.start()
         self._updating = asyncio.create_task(self._update())
-        log.info("%s", self._describe())
+        log.info("%s", self._list_needs())
 
     async def close(self) -> None:
         """End, once."""
@@ -104,22 +106,41 @@ class RewardService:
             self.metrics.update()
             await asyncio.sleep(_UPDATE_S)
 
-    def _describe(self) -> str:
-        """Describe the judge of the server, and what requests need."""
+    def _list_needs(self) -> str:
+        """Say what judges, and what requests need."""
         live, settings = self.live, self.settings
-        needs = ["a name of this machine" if settings.token is None else "the token"]
+        needs = "a name of this machine" if settings.token is None else "the token"
         if live.reward.behaviors:
-            base = "a `base_reward` with every item" if live.reward.uses_base else "no base rewards"
+            needs += ", a `base_reward`" * live.reward.uses_base or ", no base rewards"
             own = settings.behavior
-            where = "one with every item"
-            if own is not None:
-                where = f"{shorten(own)!r} where an item has none"
-            needs.append(f"{base}; behavior: {where}")
-        stored = ""
-        if live.store is not None:
-            stored = f", replies kept in {show_address(read_address(live.store))}"
+            needs += "; behavior: "
+            needs += f"{shorten(own)!r} where an item has none" if own else "one with every item"
+        stored = live.store and f", replies kept in {show_address(read_address(live.store))}"
         name = shorten(live.judge.plan.judge.name)
-        return f"judge: {name}{stored}; clients need: {', '.join(needs)}"
+        return f"judge: {name}{stored or ''}; clients need: {needs}"
+
+    def describe(self) -> dict[str, Any]:
+        """Describe what pays: the reward, its judge, and the document it was loaded from."""
+        reward, plan = self.live.reward, self.live.judge.plan
+        return {
+            "name": reward.name,
+            "content_hash": reward.content_hash,
+            "fingerprint": plan.fingerprint,
+            "judge": plan.judge.name,
+            "rubric": reward.rubric.name,
+            "rubric_version": reward.rubric.version,
+            "behaviors": list(reward.behaviors),
+            "propositions": list(reward.columns),
+            "uses_base": reward.uses_base,
+            "document": make_reward_document(reward),
+        }
+
+    def check_ready(self) -> dict[str, str]:
+        """Tell that requests are answered; refuse while the judge is out of order."""
+        if self.live.state.is_broken:
+            msg = "Not ready: the judge is out of order."
+            raise RefusedError("not_ready", msg, retry_after="1")
+        return {"status": "ready"}
 
     @contextmanager
     def hold_bytes(self, announced: int | None) -> Iterator[None]:
@@ -206,22 +227,16 @@ class RewardService:
         self.metrics.count_rewards(scores.scores.rewards, list(scores.scores.missing.values()))
 
     async def write_record(
-        self,
-        parts: Sequence[LiveScores],
-        turns: Sequence[Turn],
-        *,
-        step: int | None,
-        run: str | None,
+        self, parts: Sequence[LiveScores], turns: Sequence[Turn], step: int | None, run: str | None
     ) -> None:
         """Record the rewards, where there is a record."""
         if self.record is not None and turns:
-            self.metrics.alarms.inc(await self.record.add(parts, turns, step=step, run=run))
+            self.metrics.alarms.inc(await self.record.add(parts, turns, step, run))
 
 
 # The queue ------------------------------------------------------------------------------------
 
-_WINDOW_S = 10.0
-_LONGEST_RETRY_S = 60
+_RETRY_S = 2
 _LOOK_AGAIN_S = 0.05
 
 
@@ -240,7 +255,6 @@ class ItemQueue:
         self.most = most
         self._n_held = 0
         self._n_waiting = n_waiting
-        self._done: deque[tuple[float, int]] = deque()
 
     @property
     def length(self) -> int:
@@ -253,15 +267,13 @@ class ItemQueue:
             msg = f"A request must have at most {self.most} items. Send several requests."
             raise RefusedError("too_large", msg)
         if self.length + n_items > self.most:
-            seconds = self._retry_after_s(n_items)
-            msg = f"The server has as many items as it may hold. Ask again in {seconds} s."
-            raise RefusedError("queue_full", msg, retry_after=str(seconds))
+            msg = f"The server has as many items as it may hold. Ask again in {_RETRY_S} s."
+            raise RefusedError("queue_full", msg, retry_after=str(_RETRY_S))
 
-    async def wait_for_place(self, n_items: int, *, seconds: float) -> bool:
-        """Wait so long until the items can be held; tell whether they can."""
-        end = time.monotonic() + seconds
-        while self.length + n_items > self.most and (left_s := end - time.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(min(_LOOK_AGAIN_S, left_s))
+    async def wait_for_place(self, n_items: int, *, end: float) -> bool:
+        """Wait until a time for the items to have places; tell whether they have."""
+        while self.length + n_items > self.most and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_AGAIN_S)
         return self.length + n_items <= self.most
 
     @contextmanager
@@ -272,20 +284,6 @@ class ItemQueue:
             yield
         finally:
             self._n_held -= n_items
-            now = time.monotonic()
-            self._done.append((now, n_items))
-            while self._done[0][0] < now - _WINDOW_S:
-                self._done.popleft()
-
-    def _retry_after_s(self, n_items: int) -> int:
-        """Estimate in how many seconds so many items have a place, from how many are done."""
-        now = time.monotonic()
-        recent = [(when, n) for when, n in self._done if when >= now - _WINDOW_S]
-        if not recent:
-            return math.ceil(_WINDOW_S / 2)
-        rate = sum(n for _, n in recent) / max(now - recent[0][0], 1.0)
-        too_many = max(self.length + n_items - self.most, 1)
-        return min(max(math.ceil(too_many / max(rate, 1e-9)), 1), _LONGEST_RETRY_S)
 
 
 # The record -----------------------------------------------------------------------------------
@@ -304,28 +302,35 @@ class TrainingRecord:
     folder of that name in it.
     """
 
-    def __init__(self, live: LiveReward, settings: ServerSettings) -> None:
-        self._reward = live.reward
-        self._folder = Path(str(settings.record))
-        # made now, so that a mistake is told at once
-        self._runs: dict[str | None, TrainingWatch] = {None: self._watch(None)}
+    def __init__(self, reward: RewardModel, folder: str | Path) -> None:
+        self._reward, self._folder = reward, Path(folder)
+        self._runs: dict[str | None, TrainingWatch] = {}
+        self._watch(None)  # now, so that a mistake is told at once
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-record")
 
     async def add(
-        self,
-        parts: Sequence[LiveScores],
-        turns: Sequence[Turn],
-        *,
-        step: int | None,
-        run: str | None,
+        self, parts: Sequence[LiveScores], turns: Sequence[Turn], step: int | None, run: str | None
     ) -> int:
         """Write the rewards of a request; return the number of alarms that began.
 
         The training needs the rewards more than the record: an error of writing is only logged.
         """
-        loop = asyncio.get_running_loop()
+
+        def write() -> list[str]:
+            alarms: list[str] = []
+            left = list(turns)
+            for scores in parts:
+                n_items = len(scores.scores.items)
+                alarms += self._watch(run).add(scores, left[:n_items], step=step)
+                del left[:n_items]
+            return alarms
+
         try:
-            alarms = await loop.run_in_executor(self._thread, self._add, parts, turns, step, run)
+            loop = asyncio.get_running_loop()
+            alarms = await loop.run_in_executor(self._thread, write)
+        except _TooManyRunsError:
+            log.warning("nothing is recorded of a request: %d runs are recorded", _MOST_RUNS)
+            return 0
         except Exception as error:  # noqa: BLE001  # logged; the rewards are given
             log_error("nothing is recorded of a request", error)
             return 0
@@ -341,30 +346,18 @@ class TrainingRecord:
         self._thread.shutdown(wait=False)
 
     def _watch(self, run: str | None) -> TrainingWatch:
-        return TrainingWatch(
-            self._folder if run is None else self._folder / run,
-            reward=self._reward,
-            name=self._reward.name,
-            framework="server",
-            late_steps=_LATE_STEPS,
-        )
-
-    def _add(
-        self,
-        parts: Sequence[LiveScores],
-        turns: Sequence[Turn],
-        step: int | None,
-        run: str | None,
-    ) -> list[str]:
         if run not in self._runs:
             if len(self._runs) > _MOST_RUNS:
-                log.warning("nothing is recorded of a request: %d runs are recorded", _MOST_RUNS)
-                return []
-            self._runs[run] = self._watch(run)
-        alarms: list[str] = []
-        first = 0
-        for scores in parts:
-            end = first + len(scores.scores.items)
-            alarms += self._runs[run].add(scores, turns[first:end], step=step)
-            first = end
-        return alarms
+                raise _TooManyRunsError
+            self._runs[run] = TrainingWatch(
+                self._folder / (run or ""),
+                reward=self._reward,
+                name=self._reward.name,
+                framework="server",
+                late_steps=_LATE_STEPS,
+            )
+        return self._runs[run]
+
+
+class _TooManyRunsError(Exception):
+    """As many runs are recorded as may be."""

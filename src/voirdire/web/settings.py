@@ -46,8 +46,6 @@ class ServerSettings:
     workers : int
         Processes that share the port and the store, at least 1; each holds so many connections,
         items and verdicts in memory by itself, and keeps the judge's limits by itself.
-    hosts : tuple of str
-        Further names by which the server may be asked where there is no token.
 
     Raises
     ------
@@ -66,7 +64,6 @@ class ServerSettings:
     drain_s: float = 30.0
     body_s: float = 30.0
     workers: int = 1
-    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("max_body", "queue", "limit_concurrency", "workers"):
