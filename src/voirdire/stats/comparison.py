@@ -155,7 +155,7 @@ class PairedGain:
 
     `advantage` and `other` are ρ of the two on the judge's items; `p_value` is one-sided, for the
     judge being closer, nan with fewer than two units; `n_differ` counts the items (or clusters) on
-    which the two fare differently.
+    which the two fare differently, where they are at most `MOST_FLIPPED`.
     """
 
     advantage: float
@@ -414,8 +414,10 @@ class Comparison:
                 met = (mass[tested[judge]] > 0).any(axis=0)
                 unit = None if part.clusters is None else part.clusters[met]
                 units[judge].append(sum_clusters((gains - offset @ mass)[met], unit))
-                differs = (np.abs(gains[met]) > 1e-12).astype(np.float64)
-                apart[judge].append(sum_clusters(gains[met], unit)[sum_clusters(differs, unit) > 0])
+                if sum(map(len, apart[judge])) <= MOST_FLIPPED:  # more are not told apart
+                    differs = (np.abs(gains[met]) > 1e-12).astype(np.float64)
+                    differing = sum_clusters(differs, unit) > 0
+                    apart[judge].append(sum_clusters(gains[met], unit)[differing])
         advantages, others = (won * shares).sum(axis=1), (beaten * shares).sum(axis=1)
         results = []
         for advantage, beaten_by, *parts in zip(advantages, others, units, apart, strict=True):

@@ -28,6 +28,7 @@ Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 
 _CELLS_AT_ONCE = 1 << 22
 _SETS_AT_ONCE = 512
+_ITEMS_AT_ONCE = 1 << 15
 
 _WIDEST_TABLE = 1 << 24
 """Largest range of integers that are coded by a table."""
@@ -209,8 +210,8 @@ def _find_labels(matrix: NDArray[Any]) -> NDArray[Any]:
     n_cells = int(matrix.max(initial=-1)) + 2 if matrix.dtype.kind != "f" else _WIDEST_TABLE
     if n_cells < _WIDEST_TABLE:  # faster than sorting
         seen = np.zeros(n_cells, dtype=np.bool_)
-        for column in matrix.T:
-            seen[column] = True  # -1 marks the last, no label
+        for start in range(0, len(matrix), _ITEMS_AT_ONCE):
+            seen[matrix[start : start + _ITEMS_AT_ONCE]] = True  # -1 marks the last, no label
         return np.flatnonzero(seen[:-1])
     by_column = [np.unique(column) for column in matrix.T]
     labels = np.unique(np.concatenate([*by_column, np.zeros(0, dtype=matrix.dtype)]))
@@ -220,15 +221,18 @@ def _find_labels(matrix: NDArray[Any]) -> NDArray[Any]:
 def _look_up(matrix: NDArray[Any], found: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     """Replace each label by its place among the ascending values."""
     codes = np.empty(matrix.T.shape, dtype=np.min_scalar_type(-max(len(values), 1) - 1))
+    table = np.zeros(0, dtype=codes.dtype)
     if matrix.dtype.kind != "f" and found.max(initial=-1) < _WIDEST_TABLE - 2:
         table = np.full(int(found.max(initial=-1)) + 2, -1, dtype=codes.dtype)
         table[found] = np.searchsorted(values, found)
-        for coded, column in zip(codes, matrix.T, strict=True):
-            coded[:] = table[column]
-        return codes
-    for coded, column in zip(codes, matrix.T, strict=True):
-        missing = np.isnan(column) if matrix.dtype.kind == "f" else column < 0
-        coded[:] = np.where(missing, -1, np.searchsorted(values, column))
+    for start in range(0, len(matrix), _ITEMS_AT_ONCE):  # transposed within the cache
+        block = np.ascontiguousarray(matrix[start : start + _ITEMS_AT_ONCE].T)
+        if table.size:
+            coded = table[block]
+        else:
+            missing = np.isnan(block) if matrix.dtype.kind == "f" else block < 0
+            coded = np.where(missing, -1, np.searchsorted(values, block))
+        codes[:, start : start + _ITEMS_AT_ONCE] = coded
     return codes
 
 
