@@ -108,7 +108,7 @@ def test_what_to_do_comes_last_and_names_the_judges(make_examination, shown):
 
     assert re.search(r"^Next: good: Choose one judge", text, re.MULTILINE)
     assert re.search(r"^ *fair: Look at the items", text, re.MULTILINE)
-    assert re.search(r"^ *poor: Compare a few answers", text, re.MULTILINE)  # 80% are wrong
+    assert re.search(r"^ *poor: Compare a few answers", text, re.MULTILINE)  # 90% are wrong
 
 
 # Names ----------------------------------------------------------------------------------------
