@@ -63,7 +63,7 @@ def test_filters_by_judge_label_and_column(items):
     # tiny is wrong on the 15 multiples of 4, mini on the 12 of 5; 0, 20 and 40 are of both
     assert count(items) == (24, "24 / 24")
 
-    items.locator("[name='items.judge']").select_option("mini")
+    items.locator("[name='column.judge']").select_option("mini")
     assert count(items) == (12, "12 / 24")
 
     items.locator("[name='items.answer']").select_option("yes")
@@ -72,7 +72,7 @@ def test_filters_by_judge_label_and_column(items):
     items.locator("#q1-items select").last.select_option("chat")
     assert count(items) == (2, "2 / 24")  # 0 and 30
 
-    items.locator("[name='items.judge']").select_option("tiny")
+    items.locator("[name='column.judge']").select_option("tiny")
     assert count(items) == (5, "5 / 24")  # 0, 12, 24, 36 and 48
 
 
@@ -117,10 +117,10 @@ def test_verdicts_fit_and_are_filtered_by_question_and_answer(opened, tmp_path, 
     page.evaluate(UNFOLD)
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.locator("[name='verdicts.question']").select_option("polite")
+    page.locator("[name='column.question']").select_option("polite")
     page.get_by_label("Its label").select_option("true")
     assert page.evaluate(HELD_BACK) == 6
-    page.locator("[name='verdicts.question']").select_option(index=2)
+    page.locator("[name='column.question']").select_option(index=2)
     assert page.evaluate(HELD_BACK) == 4
     assert [url for url in done["requests"] if not url.startswith("data:")] == [path.as_uri()]
     assert done["messages"] == done["dialogs"] == []

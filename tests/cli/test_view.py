@@ -103,7 +103,7 @@ def test_verdicts_of_a_judge_with_the_texts_of_the_items(view, items, tmp_path, 
     assert "What the judge said" in page
     assert all(shown in page for shown in ("Prompt 0", "inability_to_comply", "hard_refuse.ideal"))
     first, *_ = tags_of(page)
-    answers = dict(zip(first["verdicts.question"], first["items.answer"], strict=True))
+    answers = dict(zip(first["column.question"], first["items.answer"], strict=True))
     assert len(answers) == 21
     assert answers["inability_to_comply"] == "true"
     assert answers["threatening_language"] == "false"
@@ -155,7 +155,7 @@ def test_several_judges_are_told_apart(view, tmp_path):
 
     first, _ = tags_of(view(path))
 
-    assert first["items.judge"] == ["one", "two"]
+    assert first["column.judge"] == ["one", "two"]
     assert first["items.answer"] == ["true", "false"]
 
 

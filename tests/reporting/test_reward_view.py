@@ -226,7 +226,7 @@ def test_nonsense_that_outranks_real_responses_is_shown_with_its_texts():
     example = found.table("reward.column.best_response")[0]
     assert row["reward.column.nonsense"] == "the prompt itself"
     assert row["reward.column.above_best"] == f"{check['share_above_best']:.0%}"
-    assert example["reward.column.prompt"] == check["examples"][0]["prompt"]
+    assert example["items.prompt"] == check["examples"][0]["prompt"]
     assert example["reward.column.reward"] == f"{check['examples'][0]['reward']:.2f}"
 
 

@@ -150,7 +150,7 @@ def test_rates_of_verdicts_are_those_of_the_rows():
     found = Reading(verdicts_view(verdicts(), name="v.csv"))
 
     first, second = found.table("verdicts.true")
-    assert (first["items.judge"], first["verdicts.true"], first["verdicts.mean"]) == (
+    assert (first["column.judge"], first["verdicts.true"], first["verdicts.mean"]) == (
         "polite", "50%", ".550",  # 1 of 2, (.9 + .2) / 2
     )  # fmt: skip
     assert (second["verdicts.answers"], second["verdicts.failed"]) == ("1", "1")
@@ -167,7 +167,7 @@ def test_judging_shows_answers_of_every_kind_calls_and_what_examines_them():
     assert (proposition["verdicts.answers"], proposition["verdicts.labels"]) == ("10", None)
     assert choice["verdicts.labels"] == "“cold” × 7 and “warm” × 3"  # of 10 answers
     assert scale["verdicts.labels"] == "mean 3.50"
-    assert [row["verdicts.question"] for row in found.tables[1]] == ["sorry.ideal"]
+    assert [row["column.question"] for row in found.tables[1]] == ["sorry.ideal"]
     assert "24 calls, 3 of them repeats; 5 answers from the store; " in found.words
     assert "1,200 tokens in (100 cached), 90 out; $0.25" in found.words
     assert "failed: timeout (2)." in found.words

@@ -346,8 +346,10 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
         cautions.append((what, say(todo) if has_sentence(todo, "examination") else None))
     reasons = Counter(row.reason for row in question.dropped if row.reason != "missing label")
     if reasons:
-        listed = [say("dropped.reason", n=n, reason=Verbatim(x)) for x, n in reasons.most_common()]
-        what = say("caution.dropped", n=reasons.total(), reasons=Listing(tuple(listed), most=3))
+        listed = [
+            say("results.dropped.reason", n=n, reason=Verbatim(x)) for x, n in reasons.most_common()
+        ]
+        what = say("results.dropped", n=reasons.total(), reasons=Listing(tuple(listed), most=3))
         cautions.append((what, say("todo.dropped")))
     return cautions
 
@@ -424,7 +426,7 @@ def _make_card(item: DisputedItem, columns: Sequence[str], *, is_scale: bool) ->
     labels = tuple(say("items.counted", label=Label(x, 24), n=n) for x, n in counts)
     dispute = say("items.dispute", judges=Listing(answers, most=3), people=Listing(labels, most=3))
     tags: Mapping[str, str | Sequence[str]] = {
-        "items.judge": asked,
+        "column.judge": asked,
         "items.answer": [item.answers[judge] for judge in asked],
         **{f"={name}": item.texts[name] for name in columns if name in item.texts},
     }

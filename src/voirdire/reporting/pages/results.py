@@ -55,7 +55,7 @@ def power_view(result: PowerResult) -> View:
             "power.column.annotators": lambda row: (
                 row.n_annotators if row.n_items else Decimal(None)
             ),
-            "power.column.labels": lambda row: row.n_labels if row.n_labels else Decimal(None),
+            "column.count": lambda row: row.n_labels if row.n_labels else Decimal(None),
             "power.column.power": lambda row: Decimal(row.power),
         },
     )
@@ -76,7 +76,7 @@ def power_view(result: PowerResult) -> View:
         parts=(Part(name="power.grid", blocks=(_power_grid(result),)),),
         settings=result.settings
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
-        glossary=("power", "epsilon", "noise_of_labels", "kappa", "omega"),
+        glossary=("power", "epsilon", "noise_of_labels", "kappa", "winning_rate"),
     )
 
 
@@ -125,7 +125,7 @@ def _power_grid(result: PowerResult) -> Table:
     ]  # fmt: skip
     return Table(
         caption=say("power.grid.caption", wanted=Percent(result.wanted_power)),
-        columns=("power.column.annotators", "column.items", "power.column.labels", *heads),
+        columns=("power.column.annotators", "column.items", "column.count", *heads),
         rows=tuple(rows),
         texts=(False,) * (3 + len(heads)),
         n_rows=len(rows),
@@ -222,12 +222,12 @@ def certificate_view(
     columns: dict[str, Any] = {
         "column.question": lambda row: Name(str(row.get("question")), 40),
         "column.judge": lambda row: Name(str(row.get("judge")), 40),
-        "certificate.column.alignment": lambda row: Name(str(row.get("alignment"))),
+        "column.alignment": lambda row: Name(str(row.get("alignment"))),
         "column.outcome": lambda row: f"results.outcome.{_read_finding(row)}",
         "certificate.column.track": _advantage_track,
         "column.epsilon": lambda row: Margin(row["epsilon"]),
         "column.omega": lambda row: Decimal(row.get("winning_rate")),
-        "certificate.column.rho": lambda row: Decimal(row.get("advantage_probability")),
+        "column.rho": lambda row: Decimal(row.get("advantage_probability")),
         "certificate.column.rho_human": lambda row: Decimal(row.get("human_advantage")),
         "column.items": lambda row: row.get("n_items", 0),
     }
@@ -257,7 +257,8 @@ def certificate_view(
         settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
                   "rubric_hash": record.rubric_hash, "content_hash": record.content_hash,
                   "judges": dict(record.judges), "versions": dict(record.versions)},
-        glossary=("certificate", "outcome", "epsilon", "omega", "rho", "hash"),
+        glossary=("certificate", "outcome", "epsilon", "winning_rate", "advantage_probability",
+                  "hash"),
     )  # fmt: skip
 
 

@@ -333,7 +333,7 @@ def rates_view(report: RateReport) -> View:
         {
             "column.question": lambda row: Name(row[0].question, 40),
             "column.judge": lambda row: Name(row[0].judge, 40),
-            "rates.column.group": lambda row: Name(row[1], 30) if row[1] else "rates.everything",
+            "rates.column.group": lambda row: Name(row[1], 30) if row[1] else "items.all",
             "rates.column.rate": lambda row: _share(row[2].rate),
             "rates.column.human": lambda row: _share(row[2].human),
             "rates.column.naive": lambda row: _share(row[2].naive),
@@ -612,7 +612,7 @@ def _probe_notes(report: ProbeReport) -> Iterator[Said]:
     for row in report.calls:
         failures.update(row.failures)
     if failures:
-        named = [say("probes.failed.reason", reason=Name(x), n=n) for x, n in failures.items()]
+        named = [say("results.dropped.reason", reason=Name(x), n=n) for x, n in failures.items()]
         yield say("probes.failed", reasons=Listing(tuple(named)))
     for note in dict.fromkeys(report.notes):
         yield say("results.note", note=Verbatim(note))

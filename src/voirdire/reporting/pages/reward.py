@@ -377,7 +377,7 @@ def _nonsense_part(report: RewardExamination) -> Part:
         "reward.nonsense.examples",
         [each for row in report.degenerate[:200] for each in row.examples[:3]],
         {
-            "reward.column.prompt": lambda row: Name(row.prompt, 160),
+            "items.prompt": lambda row: Name(row.prompt, 160),
             "reward.column.nonsense": lambda row: Name(row.response or "–", 160),
             **_columns(Decimal, reward="reward"),
             "reward.column.best_response": lambda row: Name(row.best_response, 160),

@@ -118,8 +118,8 @@ def _rate_tables(rates: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     for is_class, key in enumerate(("verdicts.questions", "verdicts.classes")):
         rows = [row for row in rates if row["is_class"] == is_class]
         columns: dict[str, Callable[[Any], Any]] = {
-            "verdicts.question": lambda row: Name(row["question"]),
-            "items.judge": lambda row: Name(row["judge"], 30),
+            "column.question": lambda row: Name(row["question"]),
+            "column.judge": lambda row: Name(row["judge"], 30),
             "verdicts.track": lambda row: Track(value=row["share_true"] or 0.0)
             if row["share_true"] is not None else None,
             "verdicts.true": lambda row: Percent(row["share_true"]),
@@ -133,8 +133,8 @@ def _rate_tables(rates: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         if all(row["share_true"] is None for row in rows):
             del columns["verdicts.track"], columns["verdicts.true"], columns["verdicts.mean"]
         if len({row["judge"] for row in rows}) == 1:
-            del columns["items.judge"]
-        texts = ("items.judge", "verdicts.labels")
+            del columns["column.judge"]
+        texts = ("column.judge", "verdicts.labels")
         if rows:
             yield Table.of(key, rows, columns, texts=texts, most=_MOST_QUESTIONS,
                            levels=tuple((x, Percent(x)) for x in (0.0, 0.5, 1.0)))  # fmt: skip
@@ -215,11 +215,11 @@ def _make_card(
 ) -> ItemCard:
     asked = [row for row in rows if row["source"] != CLASS_SOURCE]
     tags: dict[str, str | list[str]] = {
-        "verdicts.question": [shorten(row["question"], width=200) for row in asked],
+        "column.question": [shorten(row["question"], width=200) for row in asked],
         "items.answer": [_answer(row) for row in asked],
     }
     if several:
-        tags["items.judge"] = [shorten(row["judge"], width=200) for row in asked]
+        tags["column.judge"] = [shorten(row["judge"], width=200) for row in asked]
     behavior = next((row["behavior"] for row in rows if row["behavior"]), None)
     classes = [
         row["question"] for row in rows if row["source"] == CLASS_SOURCE and row["label"] == "true"
@@ -383,7 +383,7 @@ def several_view(judged: SeveralJudged) -> View:
         files = [str(Path(files[0]).parent)]
     called: list[Any] = [row for row in judged if row.calls is not None]
     columns: dict[str, Callable[[Any], Any]] = {
-        "items.judge": lambda row: Name(row.judge),
+        "column.judge": lambda row: Name(row.judge),
         "column.items": lambda row: row.n_items,
         **_columns(int, calls="calls.n_calls"),
         "verdicts.failed": lambda row: sum(row.calls.failures.values()),
@@ -412,7 +412,7 @@ def several_view(judged: SeveralJudged) -> View:
 def estimates_view(estimates: Sequence[RunEstimate]) -> View:
     """Say what runs would call and cost."""
     columns: dict[str, Callable[[Any], Any]] = {
-        "items.judge": lambda row: Name(row.judge),
+        "column.judge": lambda row: Name(row.judge),
         "column.items": lambda row: row.n_items,
         **_columns(int, calls="n_calls", stored="n_stored"),
         **_columns(int, tokens_in="prompt_tokens", tokens_out="completion_tokens"),
@@ -449,7 +449,7 @@ def replies_view(listing: ReplyListing) -> View:
             if row.text is not None
             else [],
             rows=[("column.reason", as_written(row.reason), None)] if row.reason else [],
-            tags={"items.judge": shorten(row.judge, width=200), "replies.outcome": row.outcome},
+            tags={"column.judge": shorten(row.judge, width=200), "replies.outcome": row.outcome},
         )
         for row in listing.replies
     ]
