@@ -102,9 +102,7 @@ def test_three_cautions_are_shown_and_more_with_details(make_examination, shown)
 
 
 def test_what_to_do_comes_last_and_names_the_judges(make_examination, shown):
-    judges = {"good": 0.05, "fair": 0.45, "poor": 0.5}
-
-    text = shown(make_examination(judges, epsilon=0.2), width=300)
+    text = shown(make_examination(epsilon=0.2), width=300)
 
     assert re.search(r"^Next: good: Choose one judge", text, re.MULTILINE)
     assert re.search(r"^ *fair: Look at the items", text, re.MULTILINE)
