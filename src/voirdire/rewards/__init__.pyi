@@ -25,6 +25,8 @@ from voirdire.rewards.fitting.judged_comparisons import FitProgress as FitProgre
 from voirdire.rewards.fitting.settings import FitSettings as FitSettings
 from voirdire.rewards.fitting.weight_problem import Estimate as Estimate
 from voirdire.rewards.given_weights import reward_of_weights as reward_of_weights
+from voirdire.rewards.guards import BehaviorGuard as BehaviorGuard
+from voirdire.rewards.guards import GateSettings as GateSettings
 from voirdire.rewards.live.live_reward import LiveReward as LiveReward
 from voirdire.rewards.live.missing_numbers import MissingRewards as MissingRewards
 from voirdire.rewards.live.turns import LiveScores as LiveScores

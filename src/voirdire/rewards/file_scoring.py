@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from voirdire.judging.binding import check_behavior
 from voirdire.judging.file_run import judge_source
 from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import STORE_NAME, TableWriter
+from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped  # noqa: TC001  # as above
 from voirdire.records.replies import CallSummary  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
@@ -28,7 +30,12 @@ from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import make_contribution_frame, name_contributions
 from voirdire.rewards.scoring import BatchScorer
 from voirdire.rewards.settings import ScoringSettings
-from voirdire.rewards.verdict_source import JudgeSource, choose_source, open_reward_verdicts
+from voirdire.rewards.verdict_source import (
+    JudgeSource,
+    choose_source,
+    collect_rests,
+    open_reward_verdicts,
+)
 
 if TYPE_CHECKING:
     import threading
@@ -228,7 +235,7 @@ def _merge_figures(parts: pl.DataFrame) -> pl.DataFrame:
     return merged.select(parts.columns).head(_MOST_NAMED)  # of a hostile file each item has its own
 
 
-SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
+SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "gated", "missing")
 """What a file of rewards begins with."""
 
 
@@ -250,6 +257,7 @@ def make_reward_frame(scores: Scores) -> pl.DataFrame:
             "reward": pl.Series(scores.rewards).fill_nan(None),
             "base_reward": pl.Series(scores.base_rewards).fill_nan(None),
             "rule_reward": pl.Series(scores.rule_rewards).fill_nan(None),
+            "gated": scores.gated,
             "missing": pl.Series(missing, dtype=pl.String),
         }
     )
@@ -341,6 +349,10 @@ def score_file(
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
     run_settings = change_fields(settings or ScoringSettings(), fields)
     check_behavior(run_settings.behavior, model.rubric)
+    if run_settings.store is None:
+        beside = Path.cwd() if str(output) == "-" else Path(output).resolve().parent
+        run_settings = replace(run_settings, store=beside / STORE_NAME)
+    replies = StoredReplies(run_settings.store, run_settings.retry_failures)
     scorer = BatchScorer(model, center=run_settings.center, base=run_settings.base)
     tally = ScoreTally()
     items = ItemSource(source=source, layout=run_settings)
@@ -363,7 +375,6 @@ def score_file(
                 items,
                 chosen.plan,
                 run_settings,
-                output=output,
                 stack=stack,
                 stopping=stopping,
                 progress=report,
@@ -371,11 +382,14 @@ def score_file(
             stored = open_reward_verdicts(model, verdict_file)
         else:
             stored = chosen
+        source_of_rests = partial(collect_rests, model=model, source=chosen, replies=replies)
         reading = run_settings.reading(judged=model.judge.judged)
         for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
             writer.set_aside.add(batch.dropped)
             if batch.items:
-                scores = scorer.score(batch.items, stored.collect(batch.items))
+                scores = scorer.score(
+                    batch.items, stored.collect(batch.items), collect_rests=source_of_rests
+                )
                 frame = make_reward_frame(scores)
                 tally.add(frame)
                 if run_settings.explain:
@@ -415,15 +429,11 @@ def _judge_first(
     plan: JudgingPlan,
     settings: ScoringSettings,
     *,
-    output: str | Path,
     stack: ExitStack,
     **watching: Any,
 ) -> tuple[Path, CallSummary | None]:
     """Judge every item into a temporary file; a repeated run finds replies in the store."""
     items.save()
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voirdire-")))
-    beside = Path.cwd() if str(output) == "-" else Path(output).resolve().parent
-    if settings.store is None:
-        settings = replace(settings, store=beside / STORE_NAME)
     path = folder / "verdicts.parquet"
     return path, judge_source(items, path, plan, settings, **watching).calls

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Verdicts
     from voirdire.rewards.features import FeatureSet
+    from voirdire.rewards.guards import BehaviorGuard, GateSettings
     from voirdire.rewards.reward_judge import RewardJudge
     from voirdire.rewards.scores import Scores
     from voirdire.rubrics import Rubric
@@ -65,6 +66,8 @@ class BehaviorReward:
         others. What it loses is the weight of the feature ``"(veto)"``.
     figures : mapping of str to object
         Figures of the fit: numbers of prompts and pairs, λ, error rates and intervals.
+    guard : BehaviorGuard or None
+        What is checked before its linear rules; None for nothing.
     """
 
     behavior: str
@@ -74,6 +77,7 @@ class BehaviorReward:
     mean_ideal: float = float("nan")
     vetoes: tuple[str, ...] = ()
     figures: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    guard: BehaviorGuard | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +106,8 @@ class RewardModel:
         UTC time, ISO 8601.
     versions : mapping of str to str
         voirdire, Python and the numerical libraries.
+    gate : GateSettings or None
+        Of the gate that stops what is no answer; None where there is none.
     """
 
     name: str
@@ -114,6 +120,7 @@ class RewardModel:
     certificates: tuple[Certificate, ...] = field(default=(), repr=False)
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    gate: GateSettings | None = None
 
     @cached_property
     def content_hash(self) -> str:
@@ -430,10 +437,12 @@ def _list_content(model: RewardModel) -> dict[str, Any]:
                 "mean_ideal": float(row.mean_ideal),
                 "figures": row.figures,
                 **({"veto": row.vetoes} if row.vetoes else {}),
+                **({"guard": vars(row.guard)} if row.guard else {}),
             }
             for name, row in model.behaviors.items()
         },
         "settings": model.settings,
         "data_hash": model.data_hash,
         "certificates": [row.as_dict() for row in model.certificates],
+        **({"gate": vars(model.gate)} if model.gate else {}),
     }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from voirdire._messages import shorten
 from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads the annotations
@@ -20,6 +20,7 @@ from voirdire.errors import InputError
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import check_certified, make_certificate, suggest_schema
 from voirdire.rewards.features import group_vetoes, list_weighed_features
+from voirdire.rewards.guards import BehaviorGuard, GateSettings
 from voirdire.rewards.model import (
     ANY_REWARD,
     REWARD_SCHEMA,
@@ -56,6 +57,18 @@ class _JudgeForm(Form):
     made_by: dict[str, Any]
 
 
+class _GuardForm(Form):
+    floor: FiniteFloat | None
+    short_cap: FiniteFloat | None
+    cap: FiniteFloat | None
+    refusal_offset: FiniteFloat | None
+
+
+class _GateForm(Form):
+    fingerprint: str
+    threshold: FiniteFloat
+
+
 class _BehaviorForm(Form):
     weights: dict[str, float]
     mean: float | None
@@ -63,6 +76,7 @@ class _BehaviorForm(Form):
     mean_ideal: float | None
     figures: dict[str, Any]
     veto: list[str] = Field(default_factory=list)
+    guard: _GuardForm | None = None
 
 
 class _Form(Form):
@@ -79,6 +93,7 @@ class _Form(Form):
     settings: dict[str, Any]
     data_hash: str
     certificates: list[dict[str, Any]]
+    gate: _GateForm | None = None
     content_hash: str
 
 
@@ -160,6 +175,7 @@ def read_reward_document(
     fields = {name: value for name, value in form if name not in ("schema_", "content_hash")}
     fields |= {
         "rubric": saved_rubric,
+        "gate": None if form.gate is None else GateSettings(**dict(form.gate)),
         "judge": RewardJudge(**dict(form.judge) | {"threshold": threshold}),
         "behaviors": {
             name: _read_behavior(name, row, form.orientation, saved_rubric, document)
@@ -209,6 +225,7 @@ def _read_behavior(
         mean_ideal=mean_ideal,
         vetoes=vetoes,
         figures=form.figures,
+        guard=None if form.guard is None else BehaviorGuard(**dict(form.guard)),
     )
 
 

@@ -15,6 +15,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import list_paying_propositions
+from voirdire.rewards.guards import REST, Guards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,12 +76,17 @@ class Scores:
     base_rewards : ndarray of float, shape (n_items,)
         What another reward model gave; 0 where the reward uses none.
     rule_rewards : ndarray of float, shape (n_items,)
-        The weighted features; nan where a verdict is missing.
+        The weighted features, after gate, cap and the look behind refusals; nan where a verdict
+        is missing.
     missing : mapping of str to str
         By item id why there is no reward.
     features : mapping of str to ndarray of float
         By behavior the features of its items, in their order, for `explain`: shape (n_items of
         the behavior, n_features). Only behaviors that the reward has weights for.
+    gated : ndarray of bool, shape (n_items,)
+        Which responses the gate stopped: their rule reward is the floor of their behavior.
+    guarded : ndarray of float, shape (n_items,)
+        What gate, cap and the look behind refusals added to the weighted features.
     centers : mapping of str to float
         By behavior what was taken off its rule rewards; empty where nothing was.
     dropped : tuple of Dropped
@@ -94,6 +100,8 @@ class Scores:
     rewards: NDArray[np.float64] = field(repr=False)
     base_rewards: NDArray[np.float64] = field(repr=False)
     rule_rewards: NDArray[np.float64] = field(repr=False)
+    gated: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    guarded: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     missing: Mapping[str, str] = field(default_factory=dict, repr=False)
     features: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     centers: Mapping[str, float] = field(default_factory=dict, repr=False)
@@ -111,6 +119,10 @@ class Combiner:
         self.model = model
         self.weights = {name: model.weight_vector(name) for name in model.behaviors}
         self.centers = _read_centers(model) if center else {}
+        self.guards = Guards(
+            model.gate,
+            {name: row.guard for name, row in model.behaviors.items()},
+        )
         self._known = {row.id for row in model.rubric.behaviors}
         self._needed = (
             *list_paying_propositions(model),
@@ -135,6 +147,8 @@ class Combiner:
         behaviors: Sequence[str | None],
         base: NDArray[np.float64],
         base_reasons: Mapping[str, str],
+        items: Sequence[Item | None] = (),
+        behind: Verdicts | None = None,
         given: tuple[NDArray[np.float64], Mapping[str, str]] | None = None,
     ) -> Scores:
         """Score items.
@@ -149,6 +163,10 @@ class Combiner:
             Base rewards; nan where `base_reasons` says why there is none.
         base_reasons : mapping of str to str
             By item id.
+        items : sequence of Item, optional
+            The items, whose texts the guards read; needed where the reward has any.
+        behind : Verdicts, optional
+            Verdicts on what `guards.list_rests` lists of the items.
         given : tuple of ndarray of float and mapping of str to str, optional
             Rule rewards that another process computed, nan where there is none; and why, by item
             id.
@@ -157,11 +175,55 @@ class Combiner:
             own if own is not None else theirs
             for own, theirs in zip(behaviors, judged.behaviors, strict=True)
         )
+        ids = judged.items
+        rule, missing, features = self._weigh(judged, item_behaviors)
+        gated, guarded = np.zeros(len(ids), dtype=bool), np.zeros(len(ids))
+        if given is not None:
+            rule, reasons = np.array(given[0]), given[1]
+            lacking = [ids[row] for row in np.flatnonzero(~is_reward(rule)).tolist()]
+            missing = {name: reasons[name] for name in lacking if name in reasons}
+        if self.guards:
+            rests = np.full(len(ids), np.nan)
+            if behind is not None:
+                rows = [judged.places[name.removesuffix(REST)] for name in behind.items]
+                rests[rows], why, _ = self._weigh(behind, [item_behaviors[row] for row in rows])
+                for row in rows:
+                    if np.isnan(rests[row]) and ids[row] not in missing and given is None:
+                        rule[row], missing[ids[row]] = np.nan, why[ids[row] + REST]
+            paid, gated = self.guards.apply(rule, rests, items, item_behaviors)
+            if given is None:  # a server has done this
+                guarded = np.where(np.isnan(rule), 0.0, paid - rule)
+                missing = {
+                    name: why
+                    for name, why in missing.items()
+                    if np.isnan(paid[judged.places[name]])
+                }
+                rule = paid
+        if given is None:
+            rule -= [self.centers.get(name, 0.0) if name else 0.0 for name in item_behaviors]
+        rule[~is_reward(rule)] = np.nan
+        return Scores(
+            items=ids,
+            behaviors=item_behaviors,
+            rewards=_add_base(rule, base, ids, missing, base_reasons),
+            base_rewards=base,
+            rule_rewards=rule,
+            gated=gated,
+            guarded=guarded,
+            missing=missing,
+            features=features,
+            centers=self.centers,
+        )
+
+    def _weigh(
+        self, judged: Verdicts, behaviors: Sequence[str | None]
+    ) -> tuple[NDArray[np.float64], dict[str, str], dict[str, NDArray[np.float64]]]:
+        """Add up the weighted features of items; say why some have none, and give the features."""
         rule = np.full(len(judged.items), np.nan)
         missing: dict[str, str] = {}
         features: dict[str, NDArray[np.float64]] = {}
         probabilities = select_columns(judged, self.model.columns)
-        for behavior, rows in _group_rows(item_behaviors).items():
+        for behavior, rows in _group_rows(behaviors).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
                 missing |= dict.fromkeys(ids, self._explain_no_weights(behavior))
@@ -170,28 +232,13 @@ class Combiner:
                 behavior, probabilities[rows], propositions=self.model.columns
             )
             features[behavior] = values
-            center = self.centers.get(behavior, 0.0)
-            rule[rows] = sum_features(values, self.weights[behavior], center=center)
+            rule[rows] = sum_features(values, self.weights[behavior])
             weighs = self.weights[behavior] != 0
             lacks = np.asarray(np.isnan(values[:, weighs]).any(axis=1))
             for place in np.flatnonzero(~is_reward(rule[rows])).tolist():
                 name = ids[place]
                 missing[name] = _explain_no_rule(judged, name) if lacks[place] else TOO_LARGE
-        if given is not None:
-            rule, reasons = np.array(given[0]), given[1]
-            lacking = [judged.items[row] for row in np.flatnonzero(~is_reward(rule)).tolist()]
-            missing = {name: reasons[name] for name in lacking if name in reasons}
-        rule[~is_reward(rule)] = np.nan
-        return Scores(
-            items=judged.items,
-            behaviors=item_behaviors,
-            rewards=_add_base(rule, base, judged.items, missing, base_reasons),
-            base_rewards=base,
-            rule_rewards=rule,
-            missing=missing,
-            features=features,
-            centers=self.centers,
-        )
+        return rule, missing, features
 
     def _explain_no_weights(self, behavior: str | None) -> str:
         if behavior is None:
@@ -273,15 +320,15 @@ def hide_unknown_behaviors(items: Sequence[Item], rubric: Rubric) -> list[Item]:
 
 
 def sum_features(
-    features: NDArray[np.float64], weights: NDArray[np.float64], *, center: float = 0.0
+    features: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Add up the weighted features of items, less a center; nan where one is missing."""
+    """Add up the weighted features of items; nan where one is missing."""
     counts = weights != 0
     # The sum of an item must not depend on how many other items there are. That of a matrix
     # product does: the same item would score differently alone and among a million.
     with np.errstate(over="ignore", invalid="ignore"):  # the caller handles numbers too large
         parts = np.ascontiguousarray(features[:, counts] * weights[counts])
-        return np.asarray(parts.sum(axis=1) - center)
+        return np.asarray(parts.sum(axis=1))
 
 
 def compute_contributions(
@@ -290,6 +337,9 @@ def compute_contributions(
     """Compute what each feature adds: 0 where its weight is 0, even if it is missing."""
     return np.where(weights == 0, 0.0, features * weights + 0.0)  # never -0
 
+
+GUARDS = "(guards)"
+"""Name of what gate, cap and the look behind refusals add to the weighted features."""
 
 CENTER = "(center)"
 """Name of the mean that is subtracted from a behavior's rule rewards."""
@@ -331,6 +381,8 @@ def explain_scores(model: RewardModel, scores: Scores) -> pl.DataFrame:
 def name_contributions(model: RewardModel, *, center: bool) -> tuple[str, ...]:
     """Name the columns of contributions of all behaviors, each once."""
     names = [name for behavior in model.behaviors for name in model.feature_set(behavior).names]
+    if any(row.guard for row in model.behaviors.values()):
+        names.append(GUARDS)
     if center:
         names.append(CENTER)
     return tuple(f"{_PREFIX}{name}" for name in dict.fromkeys(names))
@@ -368,6 +420,9 @@ def _list_weighed_features(
             names, weights = (*names, CENTER), np.append(weights, -scores.centers[behavior])
             values = np.column_stack([values, np.ones(len(values))])
         rows = np.flatnonzero([name == behavior for name in scores.behaviors])
+        if model.behaviors[behavior].guard is not None:
+            names, weights = (*names, GUARDS), np.append(weights, 1.0)
+            values = np.column_stack([values, scores.guarded[rows]])
         yield behavior, rows, names, values, weights
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,11 +21,11 @@ from voirdire.rewards.scores import (
     read_given_base,
     read_item_base,
 )
-from voirdire.rewards.verdict_source import choose_source
+from voirdire.rewards.verdict_source import choose_source, collect_rests
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
     from voirdire.rewards.scores import Scores
 
 __all__ = ["BatchScorer", "ItemScoring", "ascore_items"]
+
+
+_NOT_BEHIND = (
+    "what responses say behind a refusal is not judged: their verdicts are stored, and the judge "
+    "is not the local one"
+)
 
 
 class BatchScorer:
@@ -67,20 +74,30 @@ class BatchScorer:
         items: Sequence[Item],
         judged: Verdicts,
         *,
+        collect_rests: Callable[[Sequence[Item]], Verdicts | None],
         base_rewards: ArrayLike | Mapping[str, float] | None = None,
     ) -> Scores:
-        """Score a batch by verdicts on it; base rewards are its own where none are given."""
+        """Score a batch by verdicts on it; base rewards are its own where none are given.
+
+        `collect_rests` gives verdicts on what stands behind refusals, None where it cannot.
+        """
         self._combiner.check_questions(judged.questions)
         ids = [item.id for item in items]
         if base_rewards is not None:
             base, reasons = read_given_base(base_rewards, ids)
         else:
             base, reasons = read_item_base(items, column=self._choose_column(items))
+        rests = self._combiner.guards.list_rests(items)
+        behind = collect_rests(rests) if rests else None
+        if rests and behind is None and _NOT_BEHIND not in self.notes:
+            self.notes = (*self.notes, _NOT_BEHIND)
         return self._combiner.score(
             judged,
             behaviors=[item.behavior for item in items],
             base=base,
             base_reasons=reasons,
+            items=items,
+            behind=behind,
         )
 
     def check_base(self) -> None:
@@ -139,6 +156,9 @@ class ItemScoring:
         self._base_rewards = base_rewards
         self._replies = StoredReplies(store, retry_failures)
         self._source = choose_source(model, verdicts, judge=judge, other_judge=other_judge)
+        self._source_of_rests = partial(
+            collect_rests, model=model, source=self._source, replies=self._replies
+        )
         self._asked = hide_unknown_behaviors(self._items, model.rubric)
 
     def score(self, *, stopping: threading.Event | None = None) -> Scores:
@@ -153,7 +173,12 @@ class ItemScoring:
         return await asyncio.to_thread(self._finish, judged)
 
     def _finish(self, judged: Verdicts) -> Scores:
-        scores = self._scorer.score(self._items, judged, base_rewards=self._base_rewards)
+        scores = self._scorer.score(
+            self._items,
+            judged,
+            base_rewards=self._base_rewards,
+            collect_rests=self._source_of_rests,
+        )
         notes = (*self._source.notes, *self._scorer.notes)
         return replace(scores, dropped=tuple(self._dropped), notes=notes)
 

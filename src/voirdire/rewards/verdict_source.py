@@ -48,6 +48,7 @@ __all__ = [
     "StoredVerdicts",
     "VerdictSource",
     "choose_source",
+    "collect_rests",
     "open_reward_verdicts",
     "open_verdicts",
     "plan_judge",
@@ -234,6 +235,22 @@ def choose_source(
         model, given, name=given.judge, argument="verdicts", other_judge=other_judge
     )
     return replace(source, notes=(*source.notes, *notes))
+
+
+def collect_rests(
+    rests: Sequence[Item], *, model: RewardModel, source: VerdictSource | None, **asking: Any
+) -> Verdicts | None:
+    """Judge what stands behind refusals; None where verdicts are stored, but for the local judge's.
+
+    The local judge gives at once what nobody has stored.
+    """
+    if source is None or isinstance(source, StoredSource):
+        is_own = source is None or source.verdicts.fingerprint == model.judge.fingerprint
+        if not is_own or model.judge.made_by.get("judge") != "local":
+            return None
+        plan = plan_judge(model, "local")
+        source = JudgeSource(plan=plan, rubric=model.rubric, questions=model.questions)
+    return source.collect(rests, **asking)
 
 
 def open_reward_verdicts(model: RewardModel, verdicts: Any, *, judge: Any = None) -> StoredSource:

@@ -32,7 +32,7 @@ from voirdire.testing import ScriptedModel
 N_ITEMS = 90
 N_MANY = 18_000
 """Several batches."""
-SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
+SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "gated", "missing")
 
 
 def bound(**settings):
@@ -67,9 +67,10 @@ def read(path):
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
-    words = ("item", "behavior", "missing")
+    words = ("item", "behavior", "gated", "missing")
     return [
         {k: (v or None) if k in words or not v else float(v) for k, v in row.items()}
+        | {"gated": row["gated"] == "true"}
         for row in found
     ]
 

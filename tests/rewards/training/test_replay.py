@@ -324,6 +324,7 @@ def test_rewards_are_written_in_every_format(tmp_path, suffix):
         "reward",
         "base_reward",
         "rule_reward",
+        "gated",
         "missing",
     ]
     assert frame["item"].to_list() == completions(tmp_path / "run")["item"].to_list()

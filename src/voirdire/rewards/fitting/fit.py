@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from voirdire._messages import list_names
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.judging.binding import check_behavior, plan_judging
+from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
 from voirdire.records.tables import Tabular
 from voirdire.rewards.against_demands import find_paid_against_demands
@@ -20,7 +20,7 @@ from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.features import VETO, find_number_questions
+from voirdire.rewards.features import VETO, compute_features, find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
 from voirdire.rewards.fitting.judged_comparisons import (
     judge_comparisons,
@@ -29,7 +29,9 @@ from voirdire.rewards.fitting.judged_comparisons import (
     refuse_no_comparisons,
 )
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
+from voirdire.rewards.gate import load_gate
 from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
+from voirdire.rewards.guards import REST, GateSettings, choose_guard, choose_threshold, list_rests
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.settings import ComparisonSettings
 from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
+    from voirdire.rewards.guards import BehaviorGuard
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
@@ -276,14 +279,19 @@ def fit_reward(
     record |= {"use_base": use_base, "from_classes": reading.from_classes}
     if reading.contradictions == "drop":
         record["contradictions"] = "drop"
+    gate, guards, guard_notes = _choose_guards(fitted, compared, rubric, settings, source, reading)
     model = RewardModel(
         name=name,
         rubric=rubric,
         orientation=settings.orientation,
         judge=source.describe_judge(judged=reading.judged, made_from=judge_or_local),
         behaviors={
-            row.record.behavior: make_behavior_reward(row, compared, rubric) for row in fitted
+            row.record.behavior: replace(
+                make_behavior_reward(row, compared, rubric), guard=guards.get(row.record.behavior)
+            )
+            for row in fitted
         },
+        gate=gate,
         settings=record,
         data_hash=compared.data.data_hash,
         certificates=read_certificates,
@@ -295,8 +303,77 @@ def fit_reward(
         model=model,
         behaviors=tuple(row.record for row in fitted),
         dropped=(*compared.data.dropped, *dropped),
-        notes=(*notes, *_note_loose_weights(fitted)),
+        notes=(*notes, *guard_notes, *_note_loose_weights(fitted)),
     )
+
+
+def _choose_guards(
+    fitted: Sequence[FittedBehavior],
+    compared: JudgedComparisons,
+    rubric: Rubric,
+    settings: FitSettings,
+    source: VerdictSource,
+    reading: ComparisonSettings,
+) -> tuple[GateSettings | None, dict[str, BehaviorGuard], list[str]]:
+    """Choose gate, cap and offsets on the comparisons of the fit, and note what they do."""
+    is_free = isinstance(source, JudgeSource) and not isinstance(source.plan.judge, EngineJudge)
+    looks_behind = is_free if settings.behind_refusals is None else settings.behind_refusals
+    if looks_behind and not isinstance(source, JudgeSource):
+        msg = (
+            "`behind_refusals` must be false where verdicts are stored, got true: nobody has "
+            "judged what stands behind refusals. Name a judge, or leave it out."
+        )
+        raise InputError(msg)
+    gate, notes = None, []
+    items = {row: [compared.data.items[at] for at in row.data.items.tolist()] for row in fitted}
+    if settings.gate:
+        # real is what is preferred to something, or has such a label; one such as nonsense never is
+        data = compared.data
+        better = {place for row in fitted for place in row.data.items[row.data.better].tolist()}
+        labels = {data.labels[place] for place in better} - {None}
+        real = [at for at in range(len(data.items)) if at in better or data.labels[at] in labels]
+        threshold, share = choose_threshold([data.items[at].response for at in real])
+        if threshold is None:
+            notes.append(
+                f"no gate: it takes {share:.1%} of the better responses of these comparisons for "
+                "no language. It knows English prose, some code, lists and verse"
+            )
+        else:
+            gate = GateSettings(fingerprint=load_gate().fingerprint, threshold=threshold)
+            notes.append(
+                f"the gate's threshold is {threshold:.2f}; it stops {share:.1%} of the better "
+                "responses of these comparisons"
+            )
+    switches = {"gate": gate is not None, "cap": settings.cap, "behind_refusals": looks_behind}
+    guards = {}
+    for row in fitted if any(switches.values()) else ():
+        weights = {one.feature: one.weight.value for one in row.record.weights}
+        behind = np.full(len(items[row]), np.nan)
+        if looks_behind and (rests := list_rests(items[row])):
+            judged = source.collect(rests, replies=reading.replies)
+            places = {item.id: place for place, item in enumerate(items[row])}
+            at = [places[rest.id.removesuffix(REST)] for rest in rests]
+            behind[at] = (
+                compute_features(
+                    row.choice.features,
+                    rubric,
+                    probabilities=judged.probabilities,
+                    columns=judged.questions,
+                )
+                @ row.weights
+            )
+        rule = row.data.features @ row.weights + row.data.is_vetoed * weights.get(VETO, 0.0)
+        guards[row.record.behavior] = choose_guard(
+            items[row],
+            totals=(rule, row.data.base),
+            behind=behind,
+            pairs=(row.data.better, row.data.worse),
+            is_best=_find_best(row, compared, rubric),
+            switches=switches,
+        )
+        if settings.cap and guards[row.record.behavior].cap is None:
+            notes.append(f"behavior {row.record.behavior}: no cap, since nobody says what is best")
+    return gate, guards, notes
 
 
 def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings) -> bool:

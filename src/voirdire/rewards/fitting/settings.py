@@ -87,6 +87,13 @@ class FitSettings:
         to 1 at its maximum; a choice is one for each label, called `question=label`.
     use_base : bool or None
         Whether the base reward is part of every difference; None where the data have one.
+    gate : bool
+        Whether what is no language, and what is no answer where one is wanted, gets a floor.
+    cap : bool
+        Whether no response is paid more than the lower quartile of a behavior's best-labelled ones.
+    behind_refusals : bool or None
+        Whether what a response says beside its refusal is judged too; None where the judge is
+        local, since a language model is called once more for each of these.
     n_folds : int
         Of cross-validation and of the held-out error rate, at least 2.
     n_resamples : int
@@ -115,6 +122,9 @@ class FitSettings:
     veto: Sequence[str] = ()
     features: Sequence[str] = ()
     use_base: bool | None = None
+    gate: bool = False
+    cap: bool = False
+    behind_refusals: bool | None = False
     n_folds: int = 5
     n_resamples: int = 200
     confidence_level: float = 0.95
@@ -158,7 +168,8 @@ class FitSettings:
     def as_dict(self) -> dict[str, Any]:
         """Give the settings as plain JSON values, mappings sorted by name."""
         plain = {row.name: _to_plain(getattr(self, row.name)) for row in fields(self)}
-        for name in ("orders", *(name for name in ("veto", "features") if not plain[name])):
+        switches = ("gate", "cap", "behind_refusals")
+        for name in ("orders", *(x for x in ("veto", "features", *switches) if not plain[x])):
             del plain[name]
         if self.l2 is not None:
             plain["l2"] = float(self.l2)

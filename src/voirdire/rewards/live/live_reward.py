@@ -241,18 +241,24 @@ class LiveReward:
     ) -> LiveScores:
         """Judge items, and compute their rewards."""
         began = time.monotonic()
+        rests = self._combiner.guards.list_rests(items)
         verdicts = await self.judge.ask(
-            hide_unknown_behaviors(items, self._plan.rubric),
+            [*hide_unknown_behaviors(items, self._plan.rubric), *rests],
             not_asked=not_asked,
             deadline_s=deadline_s,
         )
+        judged = verdicts.judged.take([item.id for item in items])
         scores = self._combiner.score(
-            verdicts.judged,
+            judged,
             behaviors=[item.behavior for item in items],
             base=base[0],
             base_reasons=base[1],
+            items=[None if item.id in not_asked else item for item in items],
+            behind=verdicts.judged.take([item.id for item in rests]),
         )
-        return LiveScores(**vars(verdicts), scores=scores, seconds=time.monotonic() - began)
+        names = verdicts.answered_by
+        about = vars(verdicts) | {"judged": judged, "answered_by": names and names[: len(items)]}
+        return LiveScores(**about, scores=scores, seconds=time.monotonic() - began)
 
 
 def _check_ids(items: Sequence[Item]) -> None:

@@ -127,6 +127,7 @@ class ServedReward:
                 behaviors=behaviors,
                 base=base,
                 base_reasons=base_reasons,
+                items=[None if item.id in reasons else item for item in items],
                 given=(rule, missing),  # those of the server, which may subtract means
             ),
             judged=judged,

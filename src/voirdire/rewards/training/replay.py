@@ -38,7 +38,7 @@ from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_files import hash_questions, is_part_of_run
 from voirdire.rewards.training.run_reading import read_completion_frames, read_training_run
 from voirdire.rewards.training.step_figures import EQUAL_REWARDS, list_paying_by_behavior
-from voirdire.rewards.verdict_source import plan_reward_judging
+from voirdire.rewards.verdict_source import JudgeSource, collect_rests, plan_reward_judging
 
 if TYPE_CHECKING:
     import threading
@@ -62,6 +62,7 @@ _NOT_CENTRED = (
     "the run's rewards were centred; these are not, since the means of the reward are unknown"
 )
 _JUDGED_ELSEWHERE = "judged by another judge than the rest of the run"
+_NO_TEXTS = "completions without text are paid without gate: the run does not hold what it reads"
 _MOST_REASONS = 100
 
 
@@ -334,13 +335,13 @@ class _Rescorer:
         self.n = self.n_reused = self.n_judged = 0
 
     def read_frames(self) -> Iterator[pl.DataFrame]:
-        """Read the completions of the run; their texts only where a judge needs them."""
+        """Read the completions of the run; their texts only where judge or guards need them."""
         taken = [
             name_proposition_column(name)
             for name in self._names
             if name in self._reused_propositions
         ]
-        texts = () if self.plan is None else ITEM_COLUMNS
+        texts = ITEM_COLUMNS if self.plan is not None or self._combiner.guards else ()
         for frame in read_completion_frames(
             self.run, columns=list(dict.fromkeys((*_COLUMNS, *texts, *taken)))
         ):
@@ -350,11 +351,29 @@ class _Rescorer:
     def scores(self, frame: pl.DataFrame) -> Scores:
         """Score completions."""
         lacks_base = frame.filter(pl.col("base_reward").is_null())["item"].to_list()
+        items: list[Item | None] = []
+        behind = None
+        if self._combiner.guards:
+            judged = self.reward.judge.judged
+            rows = frame.select("item", *ITEM_COLUMNS).iter_rows(named=True)
+            items = [make_item(row, name=row["item"], judged=judged) for row in rows]
+            if None in items and _NO_TEXTS not in self.notes:
+                self.notes = (*self.notes, _NO_TEXTS)
+            rests = self._combiner.guards.list_rests([item for item in items if item is not None])
+            source = None
+            if self.plan is not None:
+                source = JudgeSource(
+                    plan=self.plan, rubric=self.reward.rubric, questions=self.reward.questions
+                )
+            if rests:
+                behind = collect_rests(rests, model=self.reward, source=source, **self.asking)
         return self._combiner.score(
             self._collect_verdicts(frame),
             behaviors=frame["behavior"].to_list(),
             base=frame["base_reward"].to_numpy(),
             base_reasons=dict.fromkeys(lacks_base, NO_BASE),
+            items=items,
+            behind=behind,
         )
 
     def _collect_verdicts(self, frame: pl.DataFrame) -> Verdicts:

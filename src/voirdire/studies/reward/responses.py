@@ -251,6 +251,7 @@ def rate_items(
         behaviors=data.behaviors,
         base=base if has_base else np.zeros(len(items)),
         base_reasons=dict.fromkeys(without_base, "no base reward, where others have one"),
+        items=list(items),
     )
     rules = scores.rule_rewards
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}

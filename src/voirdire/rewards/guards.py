@@ -1,0 +1,248 @@
+"""Three checks before the linear rules: gate, cap, and what stands behind refusals."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from voirdire.errors import InputError
+from voirdire.rewards.gate import REFUSAL, is_short, load_gate, says_nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.records import Item
+
+__all__ = [
+    "REST",
+    "BehaviorGuard",
+    "GateSettings",
+    "Guards",
+    "choose_guard",
+    "choose_threshold",
+    "list_rests",
+    "read_rest",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSettings:
+    """The gate that a reward was fitted with.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Of the gate that ships with voirdire.
+    threshold : float
+        The log odds of being no language above which a response is floored.
+    """
+
+    fingerprint: str
+    threshold: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviorGuard:
+    """What is checked before the linear rules of one behavior; None for what is not.
+
+    Attributes
+    ----------
+    floor : float or None
+        The rule reward of what the gate stops: a deviation below the lowest of the fit.
+    short_cap : float or None
+        Where an answer is wanted, the highest rule reward of up to five words: the mean of what the
+        fit's completions are paid. There the gate also stops what says nothing.
+    cap : float or None
+        The highest rule reward: the lower quartile of the best-labelled responses.
+    refusal_offset : float or None
+        By how much a response that refuses and goes on may be paid more than what it goes on with.
+    """
+
+    floor: float | None = None
+    short_cap: float | None = None
+    cap: float | None = None
+    refusal_offset: float | None = None
+
+
+_CLAUSE = re.compile(
+    r"(?<=[.!?;:])\s+|\n+|,?\s+(?:but|however|though|although|that said|instead),?\s+",
+    re.IGNORECASE,
+)
+_FEWEST_REST_WORDS = 25
+REST = "\nbehind refusals"
+"""Ends the id of what stands behind the refusal of an item."""
+
+
+def read_rest(response: str) -> str | None:
+    """Read what is left of a response without its refusing clauses; None where that is little."""
+    if REFUSAL.search(response.replace("’", "'")) is None:
+        return None
+    clauses = (clause for clause in _CLAUSE.split(response) if clause)
+    rest = " ".join(x for x in clauses if REFUSAL.search(x.replace("’", "'")) is None).strip()
+    return rest if len(rest.split()) >= _FEWEST_REST_WORDS else None
+
+
+def list_rests(items: Sequence[Item]) -> list[Item]:
+    """List what is left of responses without their refusals, as items of their own."""
+    rests = ((item, read_rest(item.response)) for item in items)
+    return [
+        msgspec.structs.replace(item, id=item.id + REST, response=rest)
+        for item, rest in rests
+        if rest is not None
+    ]
+
+
+class Guards:
+    """Applies what is checked before the linear rules."""
+
+    def __init__(
+        self,
+        gate: GateSettings | None,
+        guards: Mapping[str, BehaviorGuard | None],
+    ) -> None:
+        self._gate = gate
+        self._rows = {name: guard for name, guard in guards.items() if guard is not None}
+        if self._gate is not None and self._gate.fingerprint != load_gate().fingerprint:
+            msg = (
+                "`reward` must have been fitted with the gate of this voirdire, got one that was "
+                f"fitted with another ({self._gate.fingerprint[:19]}). Fit again."
+            )
+            raise InputError(msg)
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def list_rests(self, items: Sequence[Item]) -> list[Item]:
+        """List what stands behind the refusals of items, as items that are to be judged too."""
+        looking = {name for name, row in self._rows.items() if row.refusal_offset is not None}
+        return (
+            list_rests([x for x in items if x.behavior is None or x.behavior in looking])
+            if looking
+            else []
+        )
+
+    def apply(
+        self,
+        rule: NDArray[np.float64],
+        behind: NDArray[np.float64],
+        items: Sequence[Item | None],
+        behaviors: Sequence[str | None],
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the rewards that are paid, and which responses the gate stops.
+
+        `behind` are the rule rewards of what stands behind refusals, nan where nothing does. The
+        gate lets pass what it cannot read: items that are None.
+        """
+        paid, is_gated = rule.copy(), np.zeros(rule.size, dtype=bool)
+        for name, guard in self._rows.items():
+            rows = np.flatnonzero([behavior == name for behavior in behaviors])
+            own = paid[rows]
+            if guard.refusal_offset is not None:
+                limit = behind[rows] + guard.refusal_offset
+                own = np.where(limit < own, limit, own)
+            if guard.cap is not None:
+                own = np.where(own > guard.cap, guard.cap, own)
+            if guard.floor is not None and self._gate is not None and items:
+                readable = [(at, x) for at, row in enumerate(rows.tolist()) if (x := items[row])]
+                margins = load_gate().measure_margins([item.response for _, item in readable])
+                for (at, item), margin in zip(readable, margins.tolist(), strict=True):
+                    is_stopped = margin > self._gate.threshold
+                    if guard.short_cap is not None and not is_stopped:
+                        is_stopped = says_nothing(read_question(item), item.response)
+                        if is_short(item.response):
+                            own[at] = min(own[at], guard.short_cap)
+                    if is_stopped:
+                        own[at], is_gated[rows[at]] = guard.floor, True
+            paid[rows] = own
+        return paid, is_gated
+
+
+def read_question(item: Item) -> str:
+    """Read the last text of the user."""
+    questions = [message.content for message in item.prompt if message.role == "user"]
+    return questions[-1] if questions else ""
+
+
+# Choices of a fit -------------------------------------------------------------------------------
+
+_MOST_FLOORED = 0.012
+_MOST_LENIENT = 1.0
+"""Beyond this threshold, strings of words pass."""
+_ERROR_ALLOWED = 0.0025
+_FEWEST_RESTS = 5
+_CAP_QUANTILE = 0.25
+"""At the median, text found by a search beat every real response to one prompt in four."""
+
+
+def choose_threshold(responses: Sequence[str]) -> tuple[float | None, float]:
+    """Choose the threshold above which at most 1.2% of real responses are, and give their share.
+
+    It is never below that of the gate itself; None where it would have to be so high that the gate
+    would stop nothing else either: the share is then that above the gate's own.
+    """
+    margins = np.sort(np.nan_to_num(load_gate().measure_margins(responses), nan=-np.inf))[::-1]
+    n_floored = int(_MOST_FLOORED * margins.size)
+    threshold = max(0.0, float(margins[n_floored])) if margins.size else 0.0
+    if threshold > _MOST_LENIENT:
+        return None, float(np.mean(margins > 0))
+    return threshold, float(np.mean(margins > threshold)) if margins.size else 0.0
+
+
+def choose_guard(
+    items: Sequence[Item],
+    *,
+    totals: tuple[NDArray[np.float64], NDArray[np.float64]],
+    behind: NDArray[np.float64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    is_best: NDArray[np.bool_],
+    switches: Mapping[str, bool],
+) -> BehaviorGuard:
+    """Choose floor, cap and offset of a behavior on the comparisons of its fit.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        Its completions.
+    totals : tuple of ndarray of float
+        Their rule rewards and base rewards.
+    behind : ndarray of float
+        The rule rewards of what stands behind their refusals; nan where nothing does.
+    pairs : tuple of ndarray of int
+        Places of the better and the worse completions.
+    is_best : ndarray of bool
+        Which have the best label.
+    switches : mapping of str to bool
+        Whether there are to be ``gate``, ``cap`` and ``behind_refusals``.
+    """
+    rule, base = totals
+    spread = float(rule.std(ddof=1)) if rule.size > 1 else 0.0
+    floor = cap = short_cap = offset = None
+    if switches["cap"] and is_best.any():
+        cap = float(np.quantile(rule[is_best], _CAP_QUANTILE))
+    if switches["gate"]:
+        # below the lowest real reward whatever base reward of this size is added
+        floor = float((rule + base).min() - base.max() - (spread or 1.0))
+        best = [items[row] for row in np.flatnonzero(is_best).tolist()]
+        n_refusing = sum(REFUSAL.search(item.response) is not None for item in best)
+        n_empty = sum(says_nothing(read_question(item), item.response) for item in best)
+        if 2 * n_refusing < len(best) and n_empty <= _MOST_FLOORED * len(best):
+            short_cap = float(rule.mean() if cap is None else np.minimum(rule, cap).mean())
+    if switches["behind_refusals"]:
+        excess = np.sort((rule - behind)[np.isfinite(behind)])
+        offset = spread
+        if excess.size >= _FEWEST_RESTS:
+
+            def compute_error(limit: float) -> float:
+                paid = np.fmin(rule, behind + limit) + base
+                gain = paid[pairs[0]] - paid[pairs[1]]
+                return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
+
+            allowed = compute_error(np.inf) + _ERROR_ALLOWED
+            offset = next(float(x) for x in excess if compute_error(float(x)) <= allowed)
+    return BehaviorGuard(floor=floor, short_cap=short_cap, cap=cap, refusal_offset=offset)
