@@ -142,6 +142,54 @@ def test_openrlhf_waits_for_its_place_and_then_gets_numbers(tmp_path):
     assert found.json["rewards"] == [5.0, 5.0]
 
 
+# Slow clients, and many ------------------------------------------------------------------------
+
+POST = b"POST /v1/rewards HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def connect(server, sent=b""):
+    connection = socket.create_connection(server.address, timeout=60)
+    connection.sendall(sent)
+    return connection
+
+
+@pytest.mark.ci
+def test_a_slow_client_costs_one_connection_and_delays_nobody():
+    with odd(server={"limit_concurrency": 5}) as server:
+        held = [connect(server, b"POST /v1/rewards HTT") for _ in range(4)]
+        among_them = server.post([REFUSE]).json["rewards"]
+        held.append(connect(server))
+        until(lambda: server.get("/healthz").status == 503)
+        held.pop().close()
+        until(lambda: server.get("/healthz").status == 200)
+        for connection in held:
+            connection.close()
+
+    assert among_them == [5.0]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("head", [b"Content-Length: 100", b"Transfer-Encoding: chunked"])
+def test_a_body_that_does_not_come_is_not_waited_for(head):
+    sent = POST + head + b"\r\n\r\n"
+    with odd(server={"body_s": 0.5}) as server, connect(server, sent) as connection:
+        found = b""
+        while piece := connection.recv(65_536):
+            found += piece
+
+    assert found.startswith(b"HTTP/1.1 408")
+    assert b'"too_slow"' in found
+
+
+@pytest.mark.ci
+def test_who_sends_too_much_hears_so():
+    with odd(server={"max_body": 100_000}) as server:
+        answer = server.ask("POST", "/v1/rewards", b"[" + b"1," * 100_000)
+        again = server.post([REFUSE])
+
+    assert (answer.status, answer.code, again.status) == (413, "too_large", 200)
+
+
 # How it starts --------------------------------------------------------------------------------
 
 

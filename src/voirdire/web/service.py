@@ -166,7 +166,11 @@ class RewardService:
         """Return the verdicts on an item."""
         self.queue.check(1)
         with self.queue.hold(1):
-            verdicts = await self.live.judge.ask([item])
+            try:
+                verdicts = await self.live.judge.ask([item])
+            except asyncio.CancelledError:  # as in `reward_turns`
+                msg = "The server is about to end."
+                raise RefusedError("not_ready", msg, retry_after="1") from None
         self.metrics.count_verdicts(verdicts)
         return verdicts
 

@@ -425,3 +425,39 @@ def test_a_judge_that_would_end_the_process_does_not():
     found = asked(refusals(2), judge=Leaves(), deadline_s=1.0)
 
     assert found.rewards == [None, None]
+
+
+@pytest.mark.parametrize("remembered", [0, 100])
+def test_a_turn_that_comes_alone_again_has_the_same_reward_without_the_judge(remembered):
+    asked_about = []
+
+    class Notes(TryingJudge):
+        def probabilities(self, items):
+            asked_about.append([item.response for item in items])
+            return super().probabilities(items)
+
+    turns = [
+        Turn(response="I'm sorry.", prompt="how?", behavior="refuse"),
+        Turn(response="I'm sorry.", prompt="how?", behavior="chat"),
+        Turn(response="I'm sorry.", prompt="how?", behavior="refuse", base_reward=1.0),
+    ]
+
+    async def ask():
+        live = LiveReward(
+            golden_reward(), judge=Notes(), settings=LiveSettings(remembered=remembered)
+        )
+        await live.start()
+        try:
+            found = [await live.turn_rewards([turn]) for turn in (*turns, *turns)]
+        finally:
+            await live.close(drain_s=0.0)
+        return [(scores.rewards, scores.n_remembered) for scores in found]
+
+    found = asyncio.run(ask())
+
+    rewards = [row for row, _ in found]
+    assert rewards[:3] == rewards[3:]
+    assert (rewards[0], rewards[2]) == ([SORRY], [SORRY + 1.0])
+    assert rewards[1] != rewards[0]
+    assert [n for _, n in found][3:] == ([1] * 3 if remembered else [0] * 3)
+    assert len(asked_about) == (2 if remembered else 6)  # a behavior is a part of an item
