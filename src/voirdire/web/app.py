@@ -378,7 +378,14 @@ class _Routes:
         seconds = self._service.settings.body_s
         try:
             async with asyncio.timeout(seconds):
-                return await request.body()
+                pieces, has_more = [], True
+                while has_more:  # `request.body()` takes five times as long
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    pieces.append(message.get("body", b""))
+                    has_more = message.get("more_body", False)
+                return b"".join(pieces)
         except TimeoutError:
             msg = f"The body must arrive within {seconds:g} seconds."
             raise RefusedError("too_slow", msg, connection="close") from None
