@@ -30,13 +30,13 @@ __all__ = [
     "says_nothing",
 ]
 
-_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|\n+|[^\w\s]|\w")
+_TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[-.,/]\d+)*|\n+|[^\w\s]|\w")
 _SUFFIX = re.compile(r"(?:ing|ions?|ed|ly|ness|ments?|ity|ous|ive|ful|able|al|ers?|es|s)$")
 _CAPITAL_WITHIN = re.compile(
     r"[a-z,] (?:An?|The|It|This|That|There|If|In|To|As|And|But|You|We|For|On)\b"
 )
 _SMALL_AFTER_END = re.compile(r"[.!?] +[a-z]")
-_WORD = re.compile(r"[\w']+")
+_WORD = re.compile(r"\w[\w'-]*")
 _LATIN_LETTER, _OTHER_LETTER = re.compile(r"[A-Za-z]"), re.compile(r"[^\W\d_A-Za-z]")
 _N_WORDS, _N_CLASSES, _N_FUNCTION_WORDS = 1_500, 64, 120
 _FEWEST_WORDS, _FEWEST_JUDGED_WELL = 3, 6

@@ -226,6 +226,8 @@ class RewardModel:
     def rule_rewards(self, behavior: str, judged: Verdicts) -> NDArray[np.float64]:
         """Weigh the features of items under one behavior, whatever their own behavior is.
 
+        `score` may pay less: gate, cap and the look behind refusals are not applied here.
+
         Parameters
         ----------
         behavior : str
