@@ -37,6 +37,11 @@ from voirdire.rewards.model import RewardModel as RewardModel
 from voirdire.rewards.reward_file import load_reward as load_reward
 from voirdire.rewards.reward_judge import RewardJudge as RewardJudge
 from voirdire.rewards.scores import Scores as Scores
+from voirdire.rewards.search import COMPLIANCE_TEMPLATES as COMPLIANCE_TEMPLATES
+from voirdire.rewards.search import list_units as list_units
+from voirdire.rewards.search import measure_guesses as measure_guesses
+from voirdire.rewards.search import search_texts as search_texts
+from voirdire.rewards.search import wrap_in_refusals as wrap_in_refusals
 from voirdire.rewards.settings import ComparisonLayout as ComparisonLayout
 from voirdire.rewards.settings import ComparisonSettings as ComparisonSettings
 from voirdire.rewards.settings import ScoringSettings as ScoringSettings
