@@ -287,10 +287,6 @@ def test_a_training_run(view, tmp_path):
     assert "Training run" in view(tmp_path / "run")
 
 
-def test_chinese(view, examination):
-    assert '<html lang="zh-Hans">' in view(examination, "--report-language", "zh")
-
-
 # Where the page goes, and what is no result -------------------------------------------------------
 
 
@@ -319,15 +315,6 @@ def test_the_browser_is_opened_where_there_is_a_screen(
     call("view", examination, "-o", tmp_path / "page.html", option)
 
     assert opened == [(tmp_path / "page.html").as_uri()] * n_opened
-
-
-def test_standard_input(execute, examination, tmp_path):
-    page = tmp_path / "page.html"
-
-    done = execute("view", "-", "-o", page, "--no-open", stdin=examination.read_bytes())
-
-    assert (done.code, done.err) == (0, "")
-    assert page.is_file()
 
 
 @pytest.mark.edges
@@ -467,35 +454,10 @@ def test_an_older_page_is_replaced(call, examination, tmp_path):
     assert "<title>old" not in page.read_text(encoding="utf-8")
 
 
-def test_a_missing_file_is_one_line(call, tmp_path, assert_one_line):
-    done = call("view", tmp_path / "nowhere.json")
-
-    assert_one_line(done, "`RESULT` must be a file that exists", "nowhere.json")
-
-
 def test_a_folder_is_one_line(call, tmp_path, assert_one_line):
     done = call("view", tmp_path)
 
     assert_one_line(done, "must be a file, or the folder of a training run, got a folder")
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "must hold a result, got an empty file"),
-        ("label\nyes\n", "must be a result of voirdire"),
-        ('{"examinations": []}', "must have the key `pooled`, got none"),
-    ],
-)
-def test_no_page_of_another_file_is_written(call, tmp_path, assert_one_line, text, words):
-    path = tmp_path / "other.json"
-    path.write_text(text, encoding="utf-8")
-
-    done = call("view", path, "-o", tmp_path / "page.html")
-
-    assert_one_line(done, f"{path}:", words)
-    assert not (tmp_path / "page.html").exists()
 
 
 def test_a_wrong_value_is_one_line_with_its_place(call, examination, tmp_path, assert_one_line):
