@@ -124,7 +124,8 @@ def examine_command(
         probes = _plan_probes(probe, made, str(items), rubric=rubric, store=store)
     elif not (judges or reading.judge_columns):
         rule = "`--judges` must be given, or `--judge-column` where a file holds people and judges"
-        line = "" if "-" in humans else study_files.explain_call(humans, judges)
+        with printing.progress("reading"):
+            line = "" if "-" in humans else study_files.explain_call(humans, judges)
         raise UsageError(f"{rule}. {line}" if line else f"{rule}, or `--judge` with `--items`.")
     measuring: dict[str, Any] = {
         "questions": questions or None,

@@ -7,10 +7,13 @@ import shlex
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cyclopts import CycloptsError
+
 from voirdire._messages import shorten
-from voirdire.cli.calls import require, rewrite_as_options
+from voirdire.cli.calls import UsageError, require, rewrite_as_options
 from voirdire.cli.options import group_of
 from voirdire.cli.printing import say_notes
 from voirdire.errors import InputError
@@ -89,7 +92,8 @@ def read_items(
 
 _ASKED = re.compile(r"--(?:column|rater|kind|separator|labels) (?:'[^']*'|[^\s'.]+(?:\.[^\s'.]+)*)")
 _UNKNOWN = re.compile(r"(?:^|=)(?:YOURS|COLUMN|WORD|FILE)$")
-_MOST_STEPS = 8
+_MOST_STEPS, _MOST_BYTES = 8, 1 << 25
+"""Times that files are read again, and how large they may be for it."""
 
 
 def explain_call(humans: Sequence[str], judges: Sequence[str]) -> str:
@@ -101,11 +105,15 @@ def explain_call(humans: Sequence[str], judges: Sequence[str]) -> str:
     from voirdire.io.label_reading import columns_of
     from voirdire.studies.study import MODEL_NAME, read_side, read_study
 
+    sizes = [Path(x).stat().st_size for x in (*humans, *judges) if Path(x).is_file()]
+    if sum(sizes) > _MOST_BYTES:
+        return ""
     words, told = list(sys.argv[1:]), []
     for _ in range(_MOST_STEPS):
-        _, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False)
-        reading: Reading = bound.arguments.get("reading", Reading())
+        reading = Reading()
         try:
+            _, bound, _ = app.parse_args(words, print_error=False, exit_on_error=False)
+            reading = bound.arguments.get("reading", reading)
             if judges or reading.judge_columns:
                 read_study(humans, judges or humans, bound.arguments.get("gold"), reading=reading)
                 break
@@ -124,11 +132,13 @@ def explain_call(humans: Sequence[str], judges: Sequence[str]) -> str:
                 k: x for k, x in more.items()
                 if not _UNKNOWN.search(x[1]) and k not in words and x[1] not in words
             }  # fmt: skip
-            if not more or str(error) in told:
+            if not more:
                 return ""
             told.append(message if "--kind" in more else "")
             words += [word for pair in more.values() for word in pair]
             continue
+        except (CycloptsError, UsageError):
+            return ""
         models = [name for name in raters if MODEL_NAME.search(name)]
         if not models or len(raters) < 2:
             names = ", ".join(repr(shorten(name)) for name in raters[:10])
@@ -142,6 +152,8 @@ def explain_call(humans: Sequence[str], judges: Sequence[str]) -> str:
             people = [x for x in raters if x not in models]
             words[place : place + 2] = ["--rater", ",".join(people)]
         words += [word for name in models for word in ("--judge-column", name)]
+    else:
+        return ""
     return _as_line(words, told)
 
 
