@@ -272,7 +272,7 @@ def test_a_note_with_many_features_is_shown_to_its_end_with_its_command():
             judged(
                 (0.1, 0.2), (0.3, 0.4), notes=[note("uncertified"), note("degenerate_outranks")]
             ),
-            "Add such nonsense",
+            "Fit again with --gate --cap",
         ),
         (judged((0.1, 0.2), (0.3, 0.4), notes=[note("classes_out_of_order")]), "--signs rubric"),
         (judged((0.1, 0.2), (0.3, 0.4), notes=[note("uncertified")]), "Test the judge"),

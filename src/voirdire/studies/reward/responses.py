@@ -17,7 +17,12 @@ from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.prompts import hash_prompt
 from voirdire.rewards.scores import Combiner, select_columns
-from voirdire.rewards.verdict_source import JudgeSource, open_reward_verdicts, plan_judge
+from voirdire.rewards.verdict_source import (
+    JudgeSource,
+    collect_rests,
+    open_reward_verdicts,
+    plan_judge,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -246,12 +251,17 @@ def rate_items(
     base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
     has_base = bool(np.isfinite(base).any())
     without_base = [ids[place] for place in np.flatnonzero(np.isnan(base)).tolist()]
-    scores = Combiner(reward).score(
+    combiner, behind = Combiner(reward), None
+    rests = combiner.guards.list_rests(list(items))
+    if rests and judged.fingerprint == reward.judge.fingerprint:
+        behind = collect_rests(rests, model=reward, source=None)
+    scores = combiner.score(
         taken,
         behaviors=data.behaviors,
         base=base if has_base else np.zeros(len(items)),
         base_reasons=dict.fromkeys(without_base, "no base reward, where others have one"),
         items=list(items),
+        behind=behind,
     )
     rules = scores.rule_rewards
     signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
