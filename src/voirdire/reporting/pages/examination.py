@@ -476,7 +476,7 @@ def _folds(question: Question, *, n_questions: int) -> Iterator[Part]:
         yield fold("verdicts", Advice(verdicts), shown_in="page")
     is_asked = len(question.epsilons) > 1  # for several margins, which a terminal shows too
     yield fold("margins", *_margins(question), shown_in="terminal" if is_asked else "details")
-    yield fold("annotators", _annotators_table(question.rows))
+    yield fold("annotators", _annotators_table(question.rows, is_drawn=n_questions <= _MOST_OPEN))
     yield fold("agreement", *_agreement(question))
     if question.fullest.controls:
         yield fold("controls", _controls_table(question))
@@ -566,7 +566,7 @@ def _stability(row: AltTestResult) -> Percent:
     return Percent(None if row.uncertainty is None else row.uncertainty.stability)
 
 
-def _annotators_table(rows: Sequence[AltTestResult]) -> Table:
+def _annotators_table(rows: Sequence[AltTestResult], *, is_drawn: bool) -> Table:
     """Lay out each judge against each annotator, at the ε that decides."""
     pairs = [_Pair(row, each) for row in rows for each in row.annotators]
     epsilons = {row.epsilon for row in rows}
@@ -574,7 +574,7 @@ def _annotators_table(rows: Sequence[AltTestResult]) -> Table:
         **_columns(_name, judge="of.judge", annotator="one.annotator"),
         **(_columns(Margin, epsilon="of.epsilon") if len(epsilons) > 1 else {}),
         **_columns(int, items="one.n_items"),
-        "column.interval": _track_of_pair,
+        **({"column.interval": _track_of_pair} if is_drawn else {}),
         **_columns(partial(Decimal, digits=3), rho_judge="one.advantage_judge",
                    rho_human="one.advantage_human"),
         **_columns(Percent, ties="one.tie_share"),
