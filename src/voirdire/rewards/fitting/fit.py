@@ -12,7 +12,7 @@ import numpy as np
 from voirdire._messages import list_names
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
+from voirdire.judging.binding import check_behavior, plan_judging
 from voirdire.records.plain import as_plain, without_nan
 from voirdire.records.tables import Tabular
 from voirdire.rewards.against_demands import find_paid_against_demands
@@ -316,8 +316,7 @@ def _choose_guards(
     reading: ComparisonSettings,
 ) -> tuple[GateSettings | None, dict[str, BehaviorGuard], list[str]]:
     """Choose gate, cap and offsets on the comparisons of the fit, and note what they do."""
-    is_free = isinstance(source, JudgeSource) and not isinstance(source.plan.judge, EngineJudge)
-    looks_behind = is_free if settings.behind_refusals is None else settings.behind_refusals
+    looks_behind = settings.behind_refusals
     if looks_behind and not isinstance(source, JudgeSource):
         msg = (
             "`behind_refusals` must be false where verdicts are stored, got true: nobody has "

@@ -91,9 +91,9 @@ class FitSettings:
         Whether what is no language, and what is no answer where one is wanted, gets a floor.
     cap : bool
         Whether no response is paid more than the lower quartile of a behavior's best-labelled ones.
-    behind_refusals : bool or None
-        Whether what a response says beside its refusal is judged too; None where the judge is
-        local, since a language model is called once more for each of these.
+    behind_refusals : bool
+        Whether what a response says beside its refusal is judged too; a language model is called
+        once more for each such response.
     n_folds : int
         Of cross-validation and of the held-out error rate, at least 2.
     n_resamples : int
@@ -124,7 +124,7 @@ class FitSettings:
     use_base: bool | None = None
     gate: bool = False
     cap: bool = False
-    behind_refusals: bool | None = False
+    behind_refusals: bool = False
     n_folds: int = 5
     n_resamples: int = 200
     confidence_level: float = 0.95
