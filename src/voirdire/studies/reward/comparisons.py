@@ -230,4 +230,6 @@ def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
         notes.append(write_note("base_missing"))
     if rated.has_base and reward.data_hash and not reward.uses_base:
         notes.append(write_note("base_not_in_fit"))
+    if rated.n_not_behind:
+        notes.append(write_note("behind_refusals_not_judged", n=rated.n_not_behind))
     return notes

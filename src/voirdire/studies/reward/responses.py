@@ -115,6 +115,8 @@ class RatedItems:
         The rule reward, base or no base.
     dropped : tuple of Dropped
         Items without a reward, each with its reason.
+    n_not_behind : int
+        Responses of which nobody judged what they say beside their refusal.
     """
 
     items: tuple[Item, ...] = field(repr=False)
@@ -126,6 +128,7 @@ class RatedItems:
     signals: Mapping[Signal, NDArray[np.float64]] = field(repr=False)
     rules: NDArray[np.float64] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    n_not_behind: int = 0
 
     @property
     def is_rated(self) -> NDArray[np.bool_]:
@@ -284,6 +287,7 @@ def rate_items(
             Dropped(reason=scores.missing[ids[place]], source=data.source, item=ids[place])
             for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist()
         ),
+        n_not_behind=0 if behind is not None else len(rests),
     )
 
 
