@@ -27,6 +27,9 @@ TEST := $(STAMP)-test
 DEV := $(STAMP)-dev
 FRAMEWORKS := $(STAMP)-frameworks
 
+# A test that hangs ends its worker, which another one replaces: the run goes on, and is red.
+HANGING := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+
 # Titles and commands for scripts/side_by_side.py.
 DOCTESTS := --doctest-modules src/voirdire -o python_files=none \
 	-o 'doctest_optionflags=NORMALIZE_WHITESPACE ELLIPSIS'
@@ -51,10 +54,10 @@ demo: $(RUNTIME) ## set everything up, and judge, examine and reward bundled res
 install: $(DEV) $(FRAMEWORKS) system-packages ## install everything that any target needs
 
 test: $(TEST) ## set everything up and run the tests of every day, in parallel
-	@$(PY) -m pytest -n auto --dist worksteal -m "not ci and not slow"
+	@$(PY) -m pytest -n auto --dist worksteal $(HANGING) -m "not ci and not slow"
 
 test-ci: $(DEV) $(FRAMEWORKS) system-packages ## what is real: browsers, servers, frameworks; the examples; the wheel
-	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) -m pytest -n auto --dist worksteal -m "ci and not slow"
+	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) -m pytest -n auto --dist worksteal $(HANGING) -m "ci and not slow"
 	@$(PY) scripts/side_by_side.py $(EXAMPLES)
 
 test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test, slow ones too, with coverage; the examples; the wheel

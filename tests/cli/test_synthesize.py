@@ -52,9 +52,13 @@ class _Obeying(BaseHTTPRequestHandler):
         pass
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256  # with five, a burst of connections waits for minutes
+
+
 @pytest.fixture
 def server():
-    made = ThreadingHTTPServer(("127.0.0.1", 0), _Obeying)
+    made = _Server(("127.0.0.1", 0), _Obeying)
     made.bodies, made.text = [], ""
     made.url = f"http://127.0.0.1:{made.server_address[1]}/v1"
     thread = threading.Thread(target=made.serve_forever, daemon=True)
