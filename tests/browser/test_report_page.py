@@ -83,12 +83,12 @@ def test_unusual_studies_stay_within_the_page_and_do_nothing(opened, tmp_path, c
 
 def test_tables_that_are_too_wide_scroll_by_themselves_and_say_so(opened, tmp_path):
     page, _ = opened(written(tmp_path, tame()), width=360)
-    page.locator("#q1-annotators > summary").click()
+    page.locator("#q1-agreement > summary").click()
 
-    table = page.locator("#q1-annotators .wide").first
+    table = page.locator("#q1-agreement .wide").first
     assert table.evaluate("each => each.scrollWidth > each.clientWidth")
     assert table.evaluate("each => getComputedStyle(each).overflowX") == "auto"
-    assert page.locator("#q1-annotators .hint").first.is_visible()
+    assert page.locator("#q1-agreement .hint").first.is_visible()
     table.focus()
     assert table.evaluate("each => document.activeElement === each")
 

@@ -10,6 +10,7 @@ import pytest
 from made_training_run import PROPOSITIONS, made_run
 from reporting.made_certificates import made_certificates
 from voirdire.reporting import from_json, html_page
+from voirdire.studies import RewardExamination
 
 pytestmark = pytest.mark.slow
 
@@ -45,12 +46,12 @@ def hostile(value, key="", count=None):
 
 def examined(change=lambda content: content):
     """Read the examination of a reward that is kept in a file."""
-    return from_json(change(json.loads(JSON.read_text(encoding="utf-8"))))
+    return from_json(change(json.loads(JSON.read_text(encoding="utf-8"))), RewardExamination)
 
 
 def bare(content):
-    keys = ("schema", "reward", "n_items", "n_prompts", "n_comparisons", "is_held_out")
-    return {key: content[key] for key in keys}
+    """Leave nothing in the lists of a result."""
+    return {key: [] if isinstance(value, list) else value for key, value in content.items()}
 
 
 def certified_run():
