@@ -275,8 +275,7 @@ def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterat
     """
     if len(matrix.categories) > _MOST_LABELS:  # an id or a text, and a table too large
         return
-    shares = stats.majority_shares(matrix.humans, n_labels=max(len(matrix.categories), 2))
-    majority = np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
+    majority = matrix.majority
     both = (majority >= 0) & (answers >= 0)
     one, other = majority[both], answers[both]
     n, n_opposite = len(one), int(np.count_nonzero(one != other))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import label_text
 from voirdire.io.values import format_name, plain_value
 from voirdire.records import Dropped
-from voirdire.stats import LabelSets
+from voirdire.stats import LabelSets, majority_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,6 +87,12 @@ class LabelMatrix:
     declared: bool = False
     dropped: dict[str | None, tuple[Dropped, ...]] = field(default_factory=dict)
     probabilities: NDArray[np.float64] | None = None
+
+    @cached_property
+    def majority(self) -> NDArray[np.intp]:
+        """Codes of the label that most annotators of an item gave; -1 where there is none."""
+        shares = majority_shares(self.humans, n_labels=max(len(self.categories), 2))
+        return np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
 
     @property
     def is_numeric(self) -> bool:

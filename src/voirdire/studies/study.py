@@ -365,7 +365,7 @@ def _read(
             who = path.stem if stems[path.stem] < 2 else f"{path.parent.name}/{path.stem}"
         for file in files_of(source) if is_path and side != "humans" else [source]:
             settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
-            if str(file) in columns_of_file:
+            if is_path and str(file) in columns_of_file:
                 lacking = frozenset().union(*columns_of_file.values()) - columns_of_file[str(file)]
                 column_names = {
                     ours: yours
