@@ -5,7 +5,6 @@ from voirdire.studies.certificate import check_certificate as check_certificate
 from voirdire.studies.certificate import recorded_reading as recorded_reading
 from voirdire.studies.diagnosis import Diagnosis as Diagnosis
 from voirdire.studies.diagnosis import SliceReliability as SliceReliability
-from voirdire.studies.diagnosis import diagnose as diagnose
 from voirdire.studies.findings import LabelShare as LabelShare
 from voirdire.studies.findings import QuestionFindings as QuestionFindings
 from voirdire.studies.gold import GoldExamination as GoldExamination

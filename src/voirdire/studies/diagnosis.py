@@ -15,14 +15,11 @@ from voirdire.stats import (
     compare_slices,
     count_panels,
     decompose_brier,
-    majority_shares,
     outlier_annotators,
 )
 from voirdire.stats.diagnosis import item_gaps
 from voirdire.stats.intervals import take_units
-from voirdire.stats.plan import TestPlan
 from voirdire.stats.preparation import LabelArrays, prepare
-from voirdire.studies.examination import label_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,17 +27,16 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.stats.agreement import PanelLevel
+    from voirdire._types import AlignmentName
     from voirdire.stats.alignment import VectorizedScore
+    from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = [
     "Diagnosis",
     "SliceReliability",
     "diagnose",
-    "find_level",
-    "find_majority",
+    "diagnose_annotators",
     "measure_slices",
 ]
 
@@ -102,21 +98,17 @@ def _cut(values: pl.Series) -> _Cut | str:
     if len(distinct) < 2:
         return "one value only" if len(distinct) else "no value for any item"
     if is_number and len(distinct) > _FEW_NUMBERS:
-        return _cut_into_quarters(values.to_numpy(), distinct.to_numpy())
+        numbers, known = values.to_numpy(), distinct.to_numpy()
+        ends = np.unique(np.nanquantile(numbers, (0.25, 0.5, 0.75), method="inverted_cdf"))
+        ends = ends[ends < known[-1]]
+        ends = ends if ends.size else known[-2:-1]  # most have the largest value: cut below it
+        slices = np.split(known, np.searchsorted(known, ends, side="right"))
+        names = [" to ".join(f"{x:.12g}" for x in np.unique(part[[0, -1]])) for part in slices]
+        return names, np.where(np.isnan(numbers), -1, np.searchsorted(ends, numbers))
     if len(distinct) > _MOST_VALUES:
         return f"{len(distinct)} distinct values, more than {_MOST_VALUES}"
     names = [f"{x:.12g}" for x in distinct] if is_number else distinct.cast(pl.String).to_list()
     return names, (values.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
-
-
-def _cut_into_quarters(numbers: NDArray[np.float64], distinct: NDArray[np.float64]) -> _Cut:
-    quarters = (0.25, 0.5, 0.75)
-    ends = np.unique(np.nanquantile(numbers, quarters, method="inverted_cdf"))
-    ends = ends[ends < distinct[-1]]
-    ends = ends if ends.size else distinct[-2:-1]  # most items have the largest value: cut below it
-    slices = np.split(distinct, np.searchsorted(distinct, ends, side="right"))
-    names = [" to ".join(f"{x:.12g}" for x in np.unique(part[[0, -1]])) for part in slices]
-    return names, np.where(np.isnan(numbers), -1, np.searchsorted(ends, numbers))
 
 
 # The diagnosis --------------------------------------------------------------------------------
@@ -207,98 +199,51 @@ class Diagnosis:
 
 def diagnose(
     matrix: LabelMatrix,
+    plan: TestPlan,
     *,
-    alignment: AlignmentName | VectorizedScore = "accuracy",
-    plan: TestPlan | None = None,
-    kind: QuestionKind | None = None,
+    alignment: AlignmentName | VectorizedScore,
     metadata: Any = None,
     columns: Sequence[str] | None = None,
 ) -> Diagnosis:
-    """Diagnose the annotators and the judges of one question.
+    """Diagnose the annotators and the judges of one question, in slices by the metadata.
 
-    Parameters
-    ----------
-    matrix : LabelMatrix
-        The aligned labels.
-    alignment : str or callable, optional
-        How the slices tell who is closer; see `voirdire.alt_test`.
-    plan : TestPlan, optional
-        Says who takes part (`min_annotators`), how the slices compare (quality, expert,
-        similarity), and the false discovery rate and confidence level.
-    kind : str, optional
-        What the question asks for; by default what the matrix says.
-    metadata : data frame, optional
-        A column `item` and one column per property, as `voirdire.io.read_metadata` gives it.
-        Without it there are no slices.
-    columns : sequence of str, optional
-        The properties to slice by; by default all.
-
-    Returns
-    -------
-    Diagnosis
-
-    Raises
-    ------
-    InputError
-        If the metadata lack a column or contradict themselves, or a setting breaks a rule.
-
-    Notes
-    -----
     A judge's failures take part in nothing here, and neither do imbalance weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from voirdire.studies.label_matrix import LabelMatrix
-    >>> truth = np.arange(60) % 2
-    >>> matrix = LabelMatrix(
-    ...     kind="choice",
-    ...     items=tuple(f"t{i}" for i in range(60)),
-    ...     annotators=("ann", "bob", "eve"),
-    ...     judges=("mine",),
-    ...     humans=np.stack([truth, truth, np.where(np.arange(60) % 9, truth, 0)], axis=1),
-    ...     answers=np.where(np.arange(60) < 3, 1 - truth, truth)[:, np.newaxis],
-    ...     failed=np.zeros((60, 1), bool),
-    ...     categories=("no", "yes"),
-    ... )
-    >>> [judge] = diagnose(matrix).judges
-    >>> judge.panel.n_unanimous, judge.panel.n_opposed
-    (57, 3)
     """
-    plan = plan or TestPlan()
     cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
-    if (kind or matrix.kind) == "text":
-        annotators: tuple[AnnotatorDiagnosis, ...] = ()
-        judges = [
-            JudgeDiagnosis(judge=judge, panel=None, reason=_FREE_TEXT) for judge in matrix.judges
-        ]
-    else:
-        annotators = _annotators(matrix, plan.false_discovery_rate)
+    is_text = matrix.kind == "text"
+    panels: Sequence[PanelCounts | None] = [None] * len(matrix.judges)
+    if not is_text:
         panels = count_panels(matrix.answers, matrix.humans, min_annotators=plan.min_annotators)
-        judges = [
-            JudgeDiagnosis(judge=judge, panel=panel)
-            for judge, panel in zip(matrix.judges, panels, strict=True)
-        ]
-    slices = _slices(matrix, cuts, plan, alignment) if cuts else [()] * len(matrix.judges)
+    slices: list[tuple[SliceResult, ...]] = [()] * len(matrix.judges)
+    if cuts:
+        labels = LabelArrays(
+            judges=matrix.answers,
+            humans=matrix.humans,
+            annotators=matrix.annotators,
+            **matrix.arrays(alignment),
+        )
+        gaps = item_gaps(prepare(labels, replace(plan, weights=None)))
+        slices = [_compare_slices(own, cuts, matrix, plan) for own in gaps]
     return Diagnosis(
-        annotators=annotators,
-        judges=tuple(replace(row, slices=own) for row, own in zip(judges, slices, strict=True)),
+        annotators=diagnose_annotators(matrix, plan.false_discovery_rate),
+        judges=tuple(
+            JudgeDiagnosis(
+                judge=judge, panel=panel, slices=own, reason=_FREE_TEXT if is_text else None
+            )
+            for judge, panel, own in zip(matrix.judges, panels, slices, strict=True)
+        ),
         slices_skipped=skipped,
         n_items_unknown=n_unknown,
     )
 
 
-def find_level(matrix: LabelMatrix) -> PanelLevel:
-    """Return the metric of a matrix's labels."""
-    if matrix.label_sets is not None:
-        return "sets"
-    return "interval" if matrix.humans.dtype.kind == "f" else "nominal"
-
-
-def _annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
+def diagnose_annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
+    """Compare every annotator with the others at a false discovery rate; not for free text."""
+    if matrix.kind == "text":
+        return ()
     outliers = outlier_annotators(
         matrix.humans,
-        level=find_level(matrix),
+        level=matrix.level,
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         false_discovery_rate=rate,
@@ -312,34 +257,21 @@ def _annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, .
     )
 
 
-def _slices(
-    matrix: LabelMatrix,
-    cuts: dict[str, _Cut],
-    plan: TestPlan,
-    alignment: AlignmentName | VectorizedScore,
-) -> Iterator[tuple[SliceResult, ...]]:
-    """Compare every judge's slices."""
-    labels = LabelArrays(
-        judges=matrix.answers,
-        humans=matrix.humans,
-        annotators=matrix.annotators,
-        **label_arrays(matrix, alignment),
-    )
-    prepared = prepare(labels, replace(plan, weights=None))
+def _compare_slices(
+    gaps: NDArray[np.float64], cuts: dict[str, _Cut], matrix: LabelMatrix, plan: TestPlan
+) -> tuple[SliceResult, ...]:
     columns = [(name, values) for name, (values, _) in cuts.items()]
-    for gaps in item_gaps(prepared):
-        rows = compare_slices(
-            gaps,
-            [codes for _, codes in cuts.values()],
-            clusters=matrix.clusters,
-            confidence_level=plan.confidence_level,
-            false_discovery_rate=plan.false_discovery_rate,
-        )
-        results = []
-        for row in rows:
-            column, values = columns[int(row.column)]
-            results.append(replace(row, column=column, value=values[int(row.value)]))
-        yield tuple(results)
+    rows = compare_slices(
+        gaps,
+        [codes for _, codes in cuts.values()],
+        clusters=matrix.clusters,
+        confidence_level=plan.confidence_level,
+        false_discovery_rate=plan.false_discovery_rate,
+    )
+    named = [(*columns[int(row.column)], row) for row in rows]
+    return tuple(
+        replace(row, column=column, value=values[int(row.value)]) for column, values, row in named
+    )
 
 
 # Reliability ----------------------------------------------------------------------------------
@@ -374,27 +306,16 @@ class SliceReliability:
     brier: BrierDecomposition
 
 
-def find_majority(matrix: LabelMatrix) -> NDArray[np.intp]:
-    """Return the code that most annotators give each item; -1 for a tie."""
-    shares = majority_shares(matrix.humans, n_labels=max(len(matrix.categories), 2))
-    return np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
-
-
 def measure_slices(
-    matrix: LabelMatrix,
-    *,
-    question: str,
-    metadata: Any,
-    columns: Sequence[str] | None = None,
-    confidence_level: float = 0.95,
+    matrix: LabelMatrix, metadata: Any, columns: Sequence[str] | None, confidence_level: float
 ) -> Iterator[SliceReliability]:
     """Measure the probabilities of each judge in every slice with at least 10 items."""
     if matrix.kind != "boolean" or matrix.probabilities is None:
         return
     cuts, _, _ = _cut_items(metadata, columns, matrix.items)
-    truth = np.array([*map(bool, matrix.categories), False])[majority := find_majority(matrix)]
+    truth = np.array([*map(bool, matrix.categories), False])[matrix.majority]
     for judge, stated in zip(matrix.judges, matrix.probabilities.T, strict=True):
-        is_known = ~np.isnan(stated) & (majority >= 0)
+        is_known = ~np.isnan(stated) & (matrix.majority >= 0)
         for column, (names, codes) in cuts.items():
             for place, value in enumerate(names):
                 rows = is_known & (codes == place)
@@ -402,7 +323,7 @@ def measure_slices(
                     continue
                 yield SliceReliability(
                     judge=judge,
-                    question=question,
+                    question=matrix.question,
                     column=column,
                     value=value,
                     mean_probability=float(stated[rows].mean()),

@@ -19,6 +19,7 @@ from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.stats.cautions import list_names
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.results import make_caution
+from voirdire.studies.diagnosis import diagnose_annotators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.stats import AltTestResult, Caution
-    from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
@@ -36,7 +36,6 @@ __all__ = [
     "choose_alignment",
     "examine_matrix",
     "kind_of",
-    "label_arrays",
 ]
 
 _FEWEST_TO_COMPARE = 3
@@ -72,14 +71,18 @@ def choose_alignment(kind: QuestionKind) -> AlignmentName:
 
 
 def examine_matrix(
-    matrix: LabelMatrix,
-    plan: TestPlan,
-    *,
-    alignment: AlignmentName | VectorizedScore,
-    question: str,
+    matrix: LabelMatrix, plan: TestPlan, *, alignment: AlignmentName | VectorizedScore
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
-    settings = _settings(matrix, plan)
+    told_apart = {"epsilon", "epsilon_mode", "method"}
+    settings = {name: x for name, x in plan.as_settings().items() if name not in told_apart}
+    n_labels = len(matrix.universe or ())
+    settings |= {
+        "labels": list(matrix.universe or ()) if 0 < n_labels <= _MOST_LABELS_LISTED else None,
+        "n_labels": None if matrix.universe is None else n_labels,
+        "labels_declared": matrix.declared,
+        "gold": matrix.gold is not None,
+    }
     results = [
         result
         for part in _split_by_seen_answers(matrix)
@@ -89,64 +92,39 @@ def examine_matrix(
             names=stats.Names(
                 judges=part.judges,
                 annotators=part.annotators,
-                question=question,
+                question=matrix.question,
                 label=part.label_of,
                 settings=settings,
             ),
             plan=plan,
-            **label_arrays(part, alignment),
+            **part.arrays(alignment),
         )
     ]
     shared = tuple(_panel_cautions(matrix, alignment))
-    common = matrix.dropped.get(None, ()) + _thin_items(matrix, plan, question)
-    judge_cautions = {
-        judge: tuple(_cautions(matrix, alignment, column))
+    cautions = {
+        judge: shared + tuple(_judge_cautions(matrix, alignment, column))
         for column, judge in enumerate(matrix.judges)
     }
-    careless = _find_outliers(matrix) if any(row.outcome == "passed" for row in results) else []
-    examined = []
-    for result in sorted(results, key=lambda result: matrix.judges.index(result.judge)):
-        because, cautions = result.because, result.cautions + shared + judge_cautions[result.judge]
-        for caution in _compare_with_careful(result, careless):
-            cautions = (caution, *cautions)
-            sentence = f"{because.sentence} But {caution.sentence}."
-            because = replace(because, sentence=sentence)
-        dropped = common + matrix.dropped.get(result.judge, ())
-        examined.append(
-            _judge_vocabulary(replace(result, because=because, cautions=cautions, dropped=dropped))
-        )
-    return examined
-
-
-def _find_outliers(matrix: LabelMatrix) -> list[str]:
-    """Name the annotators who stand apart from the others."""
-    if matrix.kind == "text":
-        return []
-    level: PanelLevel = "interval" if matrix.is_numeric else "nominal"
-    outliers = stats.outlier_annotators(
-        matrix.humans,
-        level=level if matrix.label_sets is None else "sets",
-        label_sets=matrix.label_sets,
-        clusters=matrix.clusters,
-    ).outlier
+    common = matrix.dropped.get(None, ())
+    n_thin = np.count_nonzero(is_present(matrix.humans).sum(axis=1) < plan.min_annotators)
+    if n_thin and plan.expert is None and matrix.gold is None:
+        reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
+        common += (Dropped(reason=reason, source="humans", question=matrix.question),)
+    careless: list[str] = []
+    if any(row.outcome == "passed" for row in results):
+        annotators = diagnose_annotators(matrix, plan.false_discovery_rate)
+        careless = [row.annotator for row in annotators if row.outlier]
     return [
-        name for name, is_outlier in zip(matrix.annotators, outliers, strict=True) if is_outlier
-    ]
-
-
-def _compare_with_careful(result: AltTestResult, careless: Sequence[str]) -> Iterator[Caution]:
-    """Notice a judge that passes by the annotators who stand apart from the others."""
-    beaten = [row for row in result.annotators if row.rejected and row.annotator in careless]
-    others = [row for row in result.annotators if row.annotator not in careless]
-    n_shown = sum(row.rejected for row in others)
-    if result.outcome == "passed" and beaten and 2 * n_shown < len(others):
-        names = [row.annotator for row in beaten]
-        sentence = (
-            f"it passes by annotators who stand apart from the others ({list_names(names)}): of "
-            f"the others it is shown within ε for {n_shown} of {len(others)}"
+        _qualify(
+            replace(
+                result,
+                cautions=result.cautions + cautions[result.judge],
+                dropped=common + matrix.dropped.get(result.judge, ()),
+            ),
+            careless,
         )
-        figures = {"annotators": names[:5], "n_shown": n_shown, "n_others": len(others)}
-        yield make_caution("careless_annotators", sentence, **figures)
+        for result in sorted(results, key=lambda result: matrix.judges.index(result.judge))
+    ]
 
 
 def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
@@ -163,53 +141,37 @@ def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
             judges=tuple(matrix.judges[place] for place in places),
             answers=matrix.answers[:, places],
             failed=matrix.failed[:, places],
-            probabilities=None if matrix.probabilities is None else matrix.probabilities[:, places],
         )
 
 
-def label_arrays(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> dict[str, Any]:
-    """Return what `voirdire.stats` is told about the labels, besides themselves."""
-    ties_half = matrix.kind == "pairwise" and alignment == "accuracy"
-    is_counted = matrix.declared and matrix.label_sets is None and matrix.categories
-    n_declared = max(len(matrix.universe or ()), len(matrix.categories))
-    return {
-        "alignment": _ties_half if ties_half else alignment,
-        "values": matrix.categories or None,
-        "n_codes": n_declared if is_counted else None,
-        **{name: getattr(matrix, name) for name in ("label_sets", "failed", "gold", "clusters")},
-    }
+def _qualify(result: AltTestResult, careless: Sequence[str]) -> AltTestResult:
+    """Say of a judge that passes by annotators who stand apart from the others that it does so.
 
-
-def _ties_half(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
-    """Score A, B and tie: half a point where exactly one of two is a tie."""
-    one_tie = (first == "tie") != (second == "tie")
-    return np.where(one_tie, 0.5, (first == second).astype(np.float64))
-
-
-_ties_half.__name__ = "accuracy"  # so results name the alignment of this kind
-
-
-def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dropped, ...]:
-    """List items with too few annotators, unless there is a reference."""
-    if plan.expert is not None or matrix.gold is not None:
-        return ()
-    n_labels = np.count_nonzero(is_present(matrix.humans), axis=1)
-    n_thin = np.count_nonzero(n_labels < plan.min_annotators)
-    reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
-    return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
-
-
-def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
-    """Return all settings of a result besides its labels, margin and alignment."""
-    told_apart = {"epsilon", "epsilon_mode", "method"}
-    fields = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
-    n_labels = len(matrix.universe or ())
-    return fields | {
-        "labels": list(matrix.universe or ()) if 0 < n_labels <= _MOST_LABELS_LISTED else None,
-        "n_labels": None if matrix.universe is None else n_labels,
-        "labels_declared": matrix.declared,
-        "gold": matrix.gold is not None,
-    }
+    Take the outcome back where judge and annotators have no vocabulary in common.
+    """
+    beaten = [row.annotator for row in result.annotators if row.rejected]
+    beaten = [name for name in beaten if name in careless]
+    others = [row for row in result.annotators if row.annotator not in careless]
+    n_shown = sum(row.rejected for row in others)
+    if result.outcome == "passed" and beaten and 2 * n_shown < len(others):
+        sentence = (
+            f"it passes by annotators who stand apart from the others ({list_names(beaten)}): of "
+            f"the others it is shown within ε for {n_shown} of {len(others)}"
+        )
+        figures = {"annotators": beaten[:5], "n_shown": n_shown, "n_others": len(others)}
+        caution = make_caution("careless_annotators", sentence, **figures)
+        because = replace(result.because, sentence=f"{result.because.sentence} But {sentence}.")
+        result = replace(result, because=because, cautions=(caution, *result.cautions))
+    for reason in [row for row in result.cautions if row.code == "vocabulary"]:
+        result = replace(
+            result,
+            because=replace(reason, sentence=f"{reason.sentence}."),
+            cautions=tuple(row for row in result.cautions if row is not reason),
+            outcome="no_evidence",
+            finding="no_evidence",
+            passed=False,
+        )
+    return result
 
 
 # Cautions -------------------------------------------------------------------------------------
@@ -232,14 +194,23 @@ def _panel_cautions(
             "pairs of texts that it counts as similar"
         )
         yield make_caution("similarity", sentence)
-    strangers = _strange_annotators(matrix) if _is_word_by_word(matrix, alignment) else []
+    strangers: list[str] = []
+    if _is_word_by_word(matrix, alignment) and len(matrix.annotators) >= _FEWEST_TO_COMPARE:
+        used = [np.unique(column[column >= 0]) for column in matrix.humans.T]
+        n_users = np.bincount(np.concatenate(used), minlength=1)
+        strangers = [
+            name
+            for name, codes in zip(matrix.annotators, used, strict=True)
+            if codes.size and (n_users[codes] == 1).all()  # such as a column that is not a rater
+        ]
     if strangers:
-        names = list_names(strangers)
-        sentence = f"share no label with any other annotator: {names}; are they annotators?"
+        sentence = (
+            f"share no label with any other annotator: {list_names(strangers)}; are they "
+            "annotators?"
+        )
         yield make_caution(
             "strange_annotators", sentence, annotators=strangers[:5], n=len(strangers)
         )
-
     places = [] if matrix.label_sets is not None else find_loners(matrix.humans)
     if loners := [matrix.annotators[place] for place in places]:
         sentence = (
@@ -249,7 +220,7 @@ def _panel_cautions(
         yield make_caution("chance_annotators", sentence, annotators=loners[:5], n=len(loners))
 
 
-def _cautions(
+def _judge_cautions(
     matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, column: int
 ) -> Iterator[Caution]:
     """Find the cautions about one judge's figures."""
@@ -302,19 +273,6 @@ def _is_word_by_word(matrix: LabelMatrix, alignment: AlignmentName | VectorizedS
     return not matrix.is_numeric and (alignment == "accuracy" or alignment in SET_ALIGNMENTS)
 
 
-def _strange_annotators(matrix: LabelMatrix) -> list[str]:
-    """Name annotators whose labels no other one uses, such as a column that is not a rater."""
-    if len(matrix.annotators) < _FEWEST_TO_COMPARE:
-        return []
-    codes_by_annotator = [np.unique(column[column >= 0]) for column in matrix.humans.T]
-    n_users = np.bincount(np.concatenate(codes_by_annotator), minlength=len(matrix.categories) + 1)
-    return [
-        name
-        for name, codes in zip(matrix.annotators, codes_by_annotator, strict=True)
-        if codes.size and (n_users[codes] == 1).all()
-    ]
-
-
 def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caution]:
     """Count a judge's answers in labels that no annotator uses.
 
@@ -336,31 +294,35 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
     if not human_words or not strange:
         return
     ordered = sorted(strange, key=lambda code: (-counts[code], code))
-    label = min(strange[ordered[0]])
-    figures: dict[str, Any] = {"n_strange": n_strange, "n_answers": n_answers}
     apart = [code for code in ordered if words[code].isdisjoint(human_words)]
     n_apart = int(counts[apart].sum())  # a set may hold known labels beside unknown ones
     if n_apart >= _NEARLY_ALL * n_answers and n_answers >= _FEWEST_ANSWERS:
         theirs = list_names([min(strange[code]) for code in apart])
-        figures["n_strange"] = n_apart
-        figures |= {"labels": theirs, "human_labels": list_names(human_words)}
-        sentence = (
-            f"{n_apart} of {n_answers} answers of the judge are labels that no annotator uses: "
-            f"the judge writes {theirs}, the annotators {figures['human_labels']}"
-        )
-        yield make_caution("vocabulary", sentence, **figures)
+        yield _no_common_vocabulary(n_apart, n_answers, theirs, list_names(human_words))
         return
-    figures |= {
-        "label": shorten(label),
-        "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
-    }
+    label = min(strange[ordered[0]])
+    near = shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0])
     are = "is a label" if n_strange == 1 else "are labels"
     sentence = (
         f"{n_strange} of {n_answers} answers of the judge {are} that no annotator ever "
-        f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
-        "both write labels in the same way"
+        f"uses (such as {shorten(label)!r} beside {near!r}): check that both write labels in the "
+        "same way"
     )
-    yield make_caution("strange_labels", sentence, **figures)
+    figures = {"n_strange": n_strange, "n_answers": n_answers}
+    yield make_caution(
+        "strange_labels", sentence, **figures, label=shorten(label), human_label=near
+    )
+
+
+def _no_common_vocabulary(
+    n_strange: int, n_answers: int, labels: str, human_labels: str
+) -> Caution:
+    sentence = (
+        f"{n_strange} of {n_answers} answers of the judge are labels that no annotator uses: "
+        f"the judge writes {labels}, the annotators {human_labels}"
+    )
+    figures = {"n_strange": n_strange, "n_answers": n_answers}
+    return make_caution("vocabulary", sentence, **figures, labels=labels, human_labels=human_labels)
 
 
 def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
@@ -377,14 +339,7 @@ def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Cautio
     is_multiple = high.max() >= _FARTHER * low.max() > 0 and len(own) >= _FEWEST_ANSWERS
     if is_multiple and np.mean(high > low.max()) > 0.5:
         n_strange = int(np.count_nonzero(~np.isin(own, theirs)))
-        labels, human_labels = ("–".join(span) for span in spans)
-        sentence = (
-            f"{n_strange} of {len(own)} answers of the judge are labels that no annotator uses: "
-            f"the judge writes {labels}, the annotators {human_labels}"
-        )
-        figures: dict[str, Any] = {"n_strange": n_strange, "n_answers": len(own)}
-        figures |= {"labels": labels, "human_labels": human_labels}
-        yield make_caution("vocabulary", sentence, **figures)
+        yield _no_common_vocabulary(n_strange, len(own), *("–".join(span) for span in spans))
     elif np.mean((own < theirs.min()) | (own > theirs.max())) > 0.5:
         its_range, their_range = (" to ".join(span) for span in spans)
         sentence = (
@@ -392,14 +347,3 @@ def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Cautio
             f"they give {their_range}; are they on one scale?"
         )
         yield make_caution("other_scale", sentence, its_range=its_range, range=their_range)
-
-
-def _judge_vocabulary(result: AltTestResult) -> AltTestResult:
-    """Take the outcome back where judge and annotators have no vocabulary in common."""
-    reasons = [row for row in result.cautions if row.code == "vocabulary"]
-    if not reasons:
-        return result
-    kept = tuple(row for row in result.cautions if row.code != "vocabulary")
-    because = replace(reasons[0], sentence=f"{reasons[0].sentence}.")
-    said: dict[str, Any] = {"outcome": "no_evidence", "finding": "no_evidence", "passed": False}
-    return replace(result, because=because, cautions=kept, **said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,7 @@ from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the
 from voirdire.io.cells import label_text
 from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
 from voirdire.stats.label_arrays import is_present
-from voirdire.studies.diagnosis import Diagnosis, diagnose, find_level, find_majority
-from voirdire.studies.examination import label_arrays
+from voirdire.studies.diagnosis import Diagnosis, diagnose
 from voirdire.studies.gold import GoldResult, measure_matrix
 
 if TYPE_CHECKING:
@@ -30,11 +29,13 @@ if TYPE_CHECKING:
     from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = ["DisputedItem", "LabelShare", "QuestionFindings", "add_texts", "find_around"]
+__all__ = ["DisputedItem", "LabelShare", "QuestionFindings", "find_around"]
 
-MOST_LABELS = 30
-MOST_COMPARED = 60
+_MOST_LABELS = 30
+_MOST_COMPARED = 60
 """Most judges that are compared pair by pair."""
+_MOST_OF_A_JUDGE, _MOST_DISPUTED = 50, 200
+_MOST_CHARACTERS, _MOST_COLUMNS = 2_000, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +55,6 @@ class LabelShare:
     label: str
     n_human: int
     share: Share
-
-
-_MOST_OF_A_JUDGE, _MOST_DISPUTED = 50, 200
-_MOST_CHARACTERS, _MOST_COLUMNS = 2_000, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,38 +136,38 @@ class QuestionFindings:
 def find_around(
     matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
     plan: TestPlan,
-    *,
-    question: str,
+    tables: Sequence[LabelTable],
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
 ) -> QuestionFindings:
     """Compute the findings on one question beside the test.
 
-    Labels have the form that each alignment needs, the main one first; slices use the columns of
-    the metadata, by default all.
+    Labels have the form that each alignment needs, the main one first; `tables` are those of
+    annotators and judges on this question, and slices use the columns of the metadata, by default
+    all.
     """
     alignment, matrix = matrices[0]
     if matrix.kind == "scale":  # whose labels are numbers under one of them
         numeric = [each for each in matrices if each[1].is_numeric]
         alignment, matrix = numeric[0] if numeric else ("neg_rmse", matrix.as_numbers())
-    is_text, level = matrix.kind == "text", plan.confidence_level
+    level = plan.confidence_level
     comparisons: list[JudgeDifference] = []
-    for name, labelled in matrices if 1 < len(matrix.judges) <= MOST_COMPARED else ():
+    for name, labelled in matrices if 1 < len(matrix.judges) <= _MOST_COMPARED else ():
         comparisons += stats.compare_judges(
             labelled.answers,
             labelled.humans,
             names=labelled.judges,
             annotators=labelled.annotators,
             plan=plan,
-            **label_arrays(labelled, name),
+            **labelled.arrays(name),
         )
     agreement, disputed, by_majority = None, tuple[DisputedItem, ...](), list[GoldResult]()
-    if not is_text:
-        disputed = _find_disputed(matrix, metadata)
+    if matrix.kind != "text":
+        disputed = _find_disputed(matrix, tables, metadata)
         agreement = stats.measure_panel(
             matrix.humans,
             matrix.answers,
-            level=find_level(matrix),
+            level=matrix.level,
             label_sets=matrix.label_sets,
             categories=_declared_categories(matrix),
             clusters=matrix.clusters,
@@ -179,11 +176,11 @@ def find_around(
         )
     if matrix.kind in ("boolean", "choice", "pairwise") and not matrix.is_numeric:
         by_majority = measure_matrix(
-            matrix, find_majority(matrix), question, confidence_level=level, seed=plan.seed
+            matrix, matrix.majority, confidence_level=level, seed=plan.seed
         )
     labels, n_labels = _label_shares(matrix)
     return QuestionFindings(
-        question=question,
+        question=matrix.question,
         kind=matrix.kind,
         n_items=len(matrix.items),
         annotators=matrix.annotators,
@@ -192,9 +189,7 @@ def find_around(
         n_labels=n_labels,
         agreement=agreement,
         comparisons=tuple(comparisons),
-        diagnosis=diagnose(
-            matrix, alignment=alignment, plan=plan, metadata=metadata, columns=slices
-        ),
+        diagnosis=diagnose(matrix, plan, alignment=alignment, metadata=metadata, columns=slices),
         against_majority=tuple(by_majority),
         disputed=disputed,
     )
@@ -228,7 +223,7 @@ def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:
     frequent = [(label, count) for label, count in counter.most_common() if count]
     shares = (
         LabelShare(label=shorten(label), n_human=count, share=count / max(len(codes), 1))
-        for label, count in frequent[:MOST_LABELS]
+        for label, count in frequent[:_MOST_LABELS]
     )
     return tuple(shares), len(frequent)
 
@@ -236,9 +231,11 @@ def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:
 # Items in dispute -----------------------------------------------------------------------------
 
 
-def _find_disputed(matrix: LabelMatrix, metadata: pl.DataFrame | None) -> tuple[DisputedItem, ...]:
+def _find_disputed(
+    matrix: LabelMatrix, tables: Sequence[LabelTable], metadata: pl.DataFrame | None
+) -> tuple[DisputedItem, ...]:
     """Find items on which judges and annotators disagree most: 50 of each judge, 200 in all."""
-    further = np.nan_to_num(_measure_distances(matrix), nan=-1.0)
+    further = _measure_distances(matrix)
     chosen = {
         place
         for column in further.T
@@ -246,105 +243,87 @@ def _find_disputed(matrix: LabelMatrix, metadata: pl.DataFrame | None) -> tuple[
         if column[place] > 0
     }
     ranked = sorted(chosen, key=lambda place: (-further[place].max(), place))[:_MOST_DISPUTED]
-    texts = _texts_of([matrix.items[place] for place in ranked], metadata)
+    texts, reasons = _find_texts([matrix.items[place] for place in ranked], tables, metadata)
+
+    def name_labels(names: Sequence[str], codes: NDArray[Any]) -> dict[str, str]:
+        present = is_present(codes).tolist()
+        rows = zip(names, codes, present, strict=True)
+        return {name: matrix.label_of(code) for name, code, is_there in rows if is_there}
+
     return tuple(
         DisputedItem(
-            item=matrix.items[place],
+            item=(item := matrix.items[place]),
             telling=float(further[place].max()),
             judges=tuple(
                 name for name, x in zip(matrix.judges, further[place], strict=True) if x > 0
             ),
-            labels=_labels_of(matrix, matrix.annotators, matrix.humans[place]),
-            answers=_labels_of(matrix, matrix.judges, matrix.answers[place]),
-            texts=texts.get(matrix.items[place], {}),
+            labels=name_labels(matrix.annotators, matrix.humans[place]),
+            answers=name_labels(matrix.judges, matrix.answers[place]),
+            texts=texts[item],
+            reasons=reasons[item],
         )
         for place in ranked
-    )
-
-
-def add_texts(
-    disputed: Sequence[DisputedItem], judges: LabelTable, humans: LabelTable
-) -> tuple[DisputedItem, ...]:
-    """Add judges' reasons, prompts and responses from the tables of labels."""
-    wanted = {row.item for row in disputed}
-    reasons: dict[str, dict[str, str]] = {}
-    texts: dict[str, dict[str, str]] = {}
-    for table in (humans, judges):
-        columns = {name: getattr(table, name) for name in ("reason", "prompt", "response")}
-        filled = {name: column for name, column in columns.items() if column is not None}
-        if not filled:
-            continue
-        codes = [code for code, item in enumerate(table.item.values) if item in wanted]
-        for row in np.flatnonzero(np.isin(table.item.codes, codes)).tolist():
-            item = table.item.value(row)
-            for name, column in filled.items():
-                if (text := column.value(row)) is None:
-                    continue
-                if name == "reason":
-                    reasons.setdefault(item, {})[table.rater.value(row)] = text
-                else:
-                    texts.setdefault(item, {}).setdefault(name, text)
-    return tuple(
-        replace(row, reasons=reasons.get(row.item, {}), texts=texts.get(row.item, {}) | row.texts)
-        for row in disputed
     )
 
 
 def _measure_distances(matrix: LabelMatrix) -> NDArray[np.float64]:
     """Measure how much further each judge is from annotators than they are from each other.
 
-    Where only one annotator labelled an item, that is the judge's distance to it. nan where there
+    Where only one annotator labelled an item, that is the judge's distance to it; -1 where there
     is nothing to compare a judge with.
     """
     span = None
     if matrix.is_numeric:
         labels = np.concatenate([matrix.humans.ravel(), matrix.answers.ravel()])
         span = np.nanmax(labels) - np.nanmin(labels) if is_present(labels).any() else 0.0
-    humans, n_items = matrix.humans.T, len(matrix.items)
-    to_judges = [
-        _average_distances(((answers, human) for human in humans), span, n_items)
-        for answers in matrix.answers.T
-    ]
-    among = np.nan_to_num(_average_distances(combinations(humans, 2), span, n_items))
-    return np.stack(to_judges, axis=1) - among[:, None] if to_judges else np.empty((n_items, 0))
+
+    def average(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> NDArray[Any]:
+        total, count = np.zeros(len(matrix.items)), np.zeros(len(matrix.items))
+        for one, other in pairs:
+            both = is_present(one) & is_present(other)
+            distances = one != other if span is None else np.abs(one - other) / (span or 1.0)
+            total += np.where(both, distances, 0.0)
+            count += both
+        with np.errstate(invalid="ignore"):
+            return total / count
+
+    humans = matrix.humans.T
+    among = np.nan_to_num(average(combinations(humans, 2)))
+    further = np.full(matrix.answers.shape, -1.0)
+    for column, answers in enumerate(matrix.answers.T):
+        further[:, column] = average((answers, human) for human in humans) - among
+    return np.nan_to_num(further, nan=-1.0)
 
 
-def _average_distances(
-    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]], span: float | None, n_items: int
-) -> NDArray[np.float64]:
-    """Average the distances of columns of labels per item; nan where no pair has two labels."""
-    total, count = np.zeros(n_items), np.zeros(n_items)
-    for one, other in pairs:
-        both = is_present(one) & is_present(other)
-        distances = one != other if span is None else np.abs(one - other) / (span or 1.0)
-        total += np.where(both, distances, 0.0)
-        count += both
-    with np.errstate(invalid="ignore"):
-        return total / count
+def _find_texts(
+    items: Sequence[str], tables: Sequence[LabelTable], metadata: pl.DataFrame | None
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Find the texts of items, by name, and the reasons of their judges."""
+    texts: dict[str, dict[str, str]] = {item: {} for item in items}
+    reasons: dict[str, dict[str, str]] = {item: {} for item in items}
+    for table in tables:
+        columns = {name: getattr(table, name) for name in ("reason", "prompt", "response")}
+        filled = {name: column for name, column in columns.items() if column is not None}
+        codes = [code for code, item in enumerate(table.item.values) if item in texts]
+        for row in np.flatnonzero(np.isin(table.item.codes, codes)).tolist() if filled else ():
+            item = table.item.value(row)
+            for name, column in filled.items():
+                if (text := column.value(row)) is None:
+                    continue
+                if name == "reason":
+                    reasons[item][table.rater.value(row)] = text
+                else:
+                    texts[item].setdefault(name, text)
+    if metadata is not None:
+        import polars as pl
 
+        from voirdire.io.metadata import metadata_from_frame
 
-def _labels_of(matrix: LabelMatrix, names: Sequence[str], codes: NDArray[Any]) -> dict[str, str]:
-    is_given = is_present(codes)
-    return {
-        name: matrix.label_of(code)
-        for name, code, is_there in zip(names, codes, is_given.tolist(), strict=True)
-        if is_there
-    }
-
-
-def _texts_of(items: Sequence[str], metadata: Any) -> dict[str, dict[str, str]]:
-    if metadata is None:
-        return {}
-    import polars as pl
-
-    from voirdire.io.metadata import metadata_from_frame
-
-    rows = metadata_from_frame(metadata).filter(pl.col("item").is_in(list(items)))
-    return {
-        row["item"]: {
-            name: str(value)[:_MOST_CHARACTERS]
-            for name, value in list(row.items())[: _MOST_COLUMNS + 1]
-            if name != "item" and value is not None
-        }
-        for row in rows.iter_rows(named=True)
-    }
+        known = metadata_from_frame(metadata).filter(pl.col("item").is_in([*texts]))
+        for values in known.iter_rows(named=True):
+            texts[values["item"]] |= {
+                name: str(value)[:_MOST_CHARACTERS]
+                for name, value in list(values.items())[: _MOST_COLUMNS + 1]
+                if name != "item" and value is not None
+            }
+    return texts, reasons

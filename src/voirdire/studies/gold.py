@@ -258,7 +258,6 @@ def examine_gold(
         results += measure_matrix(
             matrix,
             matrix.humans[:, 0],
-            question,
             confidence_level=confidence_level,
             seed=seed,
             with_calibrators=True,
@@ -324,7 +323,6 @@ def majority_labels(humans: LabelTable) -> LabelTable:
 def measure_matrix(
     matrix: LabelMatrix,
     gold: np.ndarray[Any, Any],
-    question: str,
     *,
     confidence_level: float,
     seed: int,
@@ -357,7 +355,7 @@ def measure_matrix(
                 confidence_level=confidence_level,
             )
             result = GoldResult(
-                question=question,
+                question=matrix.question,
                 judge=judge,
                 labels=tuple(map(label_text, names)),
                 classification=classification,

@@ -20,13 +20,15 @@ from voirdire.records import Dropped
 from voirdire.stats import LabelSets, majority_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire._types import QuestionKind
+    from voirdire._types import AlignmentName, QuestionKind
     from voirdire.io import LabelTable
     from voirdire.io.values import CodedColumn
+    from voirdire.stats.agreement import PanelLevel
+    from voirdire.stats.alignment import VectorizedScore
 
 __all__ = ["LabelMatrix", "Side", "align", "check_numbering", "check_words", "units_by_item"]
 
@@ -41,8 +43,8 @@ class LabelMatrix:
 
     Attributes
     ----------
-    kind : str
-        The kind of question.
+    question, kind : str
+        Name and kind of the question.
     items, annotators, judges : tuple of str
         Names of rows and columns.
     humans : ndarray, shape (n_items, n_annotators)
@@ -71,6 +73,7 @@ class LabelMatrix:
         Judges' probabilities of true, nan where there is none; None where no judge has any.
     """
 
+    question: str
     kind: QuestionKind
     items: tuple[str, ...]
     annotators: tuple[str, ...]
@@ -99,31 +102,49 @@ class LabelMatrix:
         """Whether labels are numbers instead of codes."""
         return self.humans.dtype.kind == "f"
 
+    @property
+    def level(self) -> PanelLevel:
+        """The metric of the labels."""
+        if self.label_sets is not None:
+            return "sets"
+        return "interval" if self.is_numeric else "nominal"
+
     def label_of(self, code: Any) -> str:
         """Return the text of a code's label, or of a number."""
         return label_text(self.categories[int(code)]) if self.categories else f"{float(code):g}"
 
-    def rows(self, kept: NDArray[np.bool_]) -> LabelMatrix:
-        """Return the matrix of some items only."""
-        return replace(
-            self.with_labels(lambda labels: labels[kept]),
-            items=tuple(item for item, keep in zip(self.items, kept.tolist(), strict=True) if keep),
-            failed=self.failed[kept],
-            clusters=None if self.clusters is None else self.clusters[kept],
-            seen={judge: mask[kept] for judge, mask in self.seen.items()},
-            probabilities=None if self.probabilities is None else self.probabilities[kept],
-        )
-
     def as_numbers(self) -> LabelMatrix:
         """Return the matrix with numbers instead of codes."""
-        values = np.asarray([*map(float, self.categories), np.nan])
-        numbers = self.with_labels(lambda labels: values[labels])  # code -1 is the last value
-        return replace(numbers, categories=(), label_sets=None)
+        values = np.asarray([*map(float, self.categories), np.nan])  # code -1 is the last value
+        return replace(
+            self,
+            humans=values[self.humans],
+            answers=values[self.answers],
+            gold=None if self.gold is None else values[self.gold],
+            categories=(),
+            label_sets=None,
+        )
 
-    def with_labels(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> LabelMatrix:
-        """Return the matrix with all labels changed in the same way."""
-        gold = None if self.gold is None else change(self.gold)
-        return replace(self, humans=change(self.humans), answers=change(self.answers), gold=gold)
+    def arrays(self, alignment: AlignmentName | VectorizedScore) -> dict[str, Any]:
+        """Return what `voirdire.stats` is told about the labels, besides themselves."""
+        ties_half = self.kind == "pairwise" and alignment == "accuracy"
+        is_counted = self.declared and self.label_sets is None and self.categories
+        n_declared = max(len(self.universe or ()), len(self.categories))
+        return {
+            "alignment": _ties_half if ties_half else alignment,
+            "values": self.categories or None,
+            "n_codes": n_declared if is_counted else None,
+            **{name: getattr(self, name) for name in ("label_sets", "failed", "gold", "clusters")},
+        }
+
+
+def _ties_half(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Score A, B and tie: half a point where exactly one of two is a tie."""
+    one_tie = (first == "tie") != (second == "tie")
+    return np.where(one_tie, 0.5, (first == second).astype(np.float64))
+
+
+_ties_half.__name__ = "accuracy"  # so results name the alignment of this kind
 
 
 def align(
@@ -169,14 +190,18 @@ def align(
     check_numbering(people, machines)
     # sorted by name, so that the order of rows in a file changes no figure
     items = {item: row for row, item in enumerate(sorted(people.item.used()))}
-    sides = [
-        Side(people, _annotators(humans, people, question), items),
-        Side(machines, _judges(judges, machines, question), items),
-    ]
+    # all annotators, also those without a usable label
+    asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
+    asked |= {*(humans.rater.values if len(humans.questions) == 1 else people.raters)}
+    annotators, names = sorted(asked), _judges(judges, machines, question)
+    sides = [Side(people, annotators, items), Side(machines, names, items)]
     if gold is not None:
         truth = gold.of_questions([question])
-        sides.append(Side(truth, _gold_rater(truth), items))
-    annotators, names = sides[0].raters, sides[1].raters
+        if len(truth.raters) > 1:
+            shown = " and ".join(repr(shorten(name)) for name in truth.raters[:2])
+            msg = f"`gold` must hold one label per item, got labels by {shown}. Name one column."
+            raise InputError(msg)
+        sides.append(Side(truth, truth.raters or ["gold"], items))
     categories, codes = _shared_labels([side.table for side in sides])
     matrices = [side.fill(own, -1) for side, own in zip(sides, codes, strict=True)]
     dropped = _count_unmatched(sides[1], "judges", question)
@@ -188,6 +213,7 @@ def align(
     if people.kind == "multilabel":
         categories, universe, label_sets = _sets(categories, matrices[0], universe)
     return LabelMatrix(
+        question=question,
         kind=people.kind,
         items=tuple(items),
         annotators=tuple(annotators),
@@ -223,12 +249,6 @@ def check_numbering(people: LabelTable, machines: LabelTable) -> None:
         raise InputError(msg)
 
 
-def _annotators(humans: LabelTable, people: LabelTable, question: str) -> list[str]:
-    """Name all annotators, also those without a usable label."""
-    asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
-    return sorted(asked.union(humans.rater.values if len(humans.questions) == 1 else people.raters))
-
-
 def _judges(judges: LabelTable, machines: LabelTable, question: str) -> list[str]:
     if machines.raters:
         return machines.raters
@@ -237,14 +257,6 @@ def _judges(judges: LabelTable, machines: LabelTable, question: str) -> list[str
         shown = ", ".join(repr(shorten(name)) for name in judges.questions[:_MOST_SHOWN])
         msg += f" They hold {shown}: name one with `question`."
     raise NoDataError(msg)
-
-
-def _gold_rater(truth: LabelTable) -> list[str]:
-    if len(truth.raters) > 1:
-        shown = " and ".join(repr(shorten(name)) for name in truth.raters[:2])
-        msg = f"`gold` must hold one label per item, got labels by {shown}. Name one column."
-        raise InputError(msg)
-    return truth.raters or ["gold"]
 
 
 class Side:

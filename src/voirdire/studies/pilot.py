@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from voirdire.records import as_plain
 from voirdire.stats.alignment import make_scorer
 from voirdire.stats.cautions import list_names
 from voirdire.stats.comparison import Raters, frequent_labels
+from voirdire.stats.intervals import take_units
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
 from voirdire.stats.power_analysis import (
@@ -32,12 +32,11 @@ from voirdire.studies.study import check_kinds
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
-    from voirdire.stats.alignment import Scorer
     from voirdire.stats.noise_model import NoiseModel
-    from voirdire.stats.power_analysis import PowerRow
-    from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["power_from_pilot"]
 
@@ -141,75 +140,26 @@ def power_from_pilot(
         msg = "`humans` must hold labels of at least 2 annotators, got 1."
         raise InputError(msg)
     grid = change_fields(PowerSettings(), {"n_annotators": n_pilot} | settings)
-    matrix = matrix.rows(is_present(matrix.answers[:, 0]) | matrix.failed[:, 0])
-    n_clusters = None if matrix.clusters is None else len(np.unique(matrix.clusters))
-    pilot = {
-        "judge": matrix.judges[0],
-        "pilot_items": len(matrix.items),
-        "pilot_annotators": n_pilot,
-        "pilot_clusters": n_clusters,
-    }
-    request = {"question": question, "alignment": alignment, "clustered": clustered}
-    rows, kappas, model, pilot_labels, scorer = _simulate(matrix, grid, alignment)
-    result = PowerResult.of(
-        rows,
-        wanted_power=grid.wanted_power,
-        human_kappa=kappas[0],
-        judge_kappa=kappas[1],
-        human_noise=math.nan if model is None else model.human_noise,
-        judge_noise=math.nan if model is None else model.judge_noise,
-        cautions=tuple(_cautions(matrix, n_clusters, simulated=grid.n_annotators[-1] > n_pilot)),
-        settings=as_plain(grid) | pilot | request,
-    )
-    plans = []
-    for plan in result.smallest_plans:
-        if plan.n_items is not None and plan.n_annotators <= n_pilot:
-            one = replace(grid, n_items=(plan.n_items,), epsilon=(plan.epsilon,))
-            low, high = bound_power(pilot_labels, scorer, one, n_annotators=plan.n_annotators)
-            plans.append(replace(plan, low=low, high=high))
-        else:
-            plans.append(plan)
-    return replace(result, smallest_plans=tuple(plans))
-
-
-def _simulate(
-    matrix: LabelMatrix, grid: PowerSettings, alignment: AlignmentName
-) -> tuple[list[PowerRow], tuple[float, float], NoiseModel | None, Raters, Scorer]:
-    """Resample for panels up to the pilot's size, and simulate larger ones.
-
-    Also return the pooled kappas of the pilot, the noise model where one fits, and the pilot.
-    """
-    humans, answers = matrix.humans, matrix.answers[:, 0]
-    larger = [m for m in grid.n_annotators if m > len(matrix.annotators)]
-    nominal = matrix.kind in ("boolean", "choice") and alignment == "accuracy"
-    if larger and not (nominal and matrix.clusters is None):
-        why = "items that share clusters are not simulated"
-        if not nominal:
-            why = f"only boolean and choice questions under accuracy are simulated, not {alignment}"
-        msg = (
-            f"`n_annotators` must be at most the {len(matrix.annotators)} of the pilot here, got "
-            f"more: {why}. Ask about fewer annotators."
-        )
-        raise InputError(msg)
-    kappas, model = (math.nan, math.nan), None
-    if nominal:
-        kappas = pooled_kappas(answers, humans)
-        # an error of the fit matters only where the model is needed
-        with nullcontext() if larger else suppress(InputError):
-            model = fit_noise_model(answers, humans)
+    is_asked = is_present(matrix.answers[:, 0]) | matrix.failed[:, 0]
+    people, answers = matrix.humans[is_asked], matrix.answers[is_asked, 0]
+    units = take_units(matrix.clusters, is_asked)
     constants, _ = frequent_labels(
-        humans, rng=np.random.default_rng(0), label_sets=matrix.label_sets
+        people, rng=np.random.default_rng(0), label_sets=matrix.label_sets
     )
-    judges = [answers, *(np.full_like(answers, label) for label in constants)]
+    candidates = [answers, *(np.full_like(answers, label) for label in constants)]
+    pilot = Raters(humans=people, judges=np.stack(candidates, axis=1), clusters=units)
     scorer = make_scorer(
         alignment,
-        humans=humans,
+        humans=people,
         n_codes=len(matrix.categories),
         label_sets=matrix.label_sets,
         values=matrix.categories or None,
     )
-    pilot = Raters(humans=humans, judges=np.stack(judges, axis=1), clusters=matrix.clusters)
-    label_share, judge_share = (float(is_present(labels).mean()) for labels in (humans, answers))
+    is_nominal = matrix.kind in ("boolean", "choice") and alignment == "accuracy"
+    kappas = pooled_kappas(answers, people) if is_nominal else (math.nan, math.nan)
+    larger = [m for m in grid.n_annotators if m > n_pilot]
+    model = _fit_model(pilot, larger, alignment, is_nominal=is_nominal)
+    label_share = float(is_present(people).mean())
     rows = [
         row
         for m in grid.n_annotators
@@ -217,15 +167,57 @@ def _simulate(
         for row in resample_rows(pilot, scorer, grid, n_annotators=m, label_share=label_share)
     ]
     if larger and model is not None:
-        rows += simulate_rows(
-            model,
-            grid,
-            route="noise_model",
-            annotators=larger,
-            label_share=label_share,
-            judge_share=judge_share,
+        shares = {"label_share": label_share, "judge_share": float(is_present(answers).mean())}
+        rows += simulate_rows(model, grid, route="noise_model", annotators=larger, **shares)
+    n_clusters = None if units is None else len(np.unique(units))
+    result = PowerResult.of(
+        rows,
+        wanted_power=grid.wanted_power,
+        human_kappa=kappas[0],
+        judge_kappa=kappas[1],
+        human_noise=math.nan if model is None else model.human_noise,
+        judge_noise=math.nan if model is None else model.judge_noise,
+        cautions=tuple(_cautions(pilot, matrix.failed, n_clusters, simulated=bool(larger))),
+        settings=as_plain(grid)
+        | {
+            "judge": matrix.judges[0],
+            "pilot_items": len(people),
+            "pilot_annotators": n_pilot,
+            "pilot_clusters": n_clusters,
+            "question": question,
+            "alignment": alignment,
+            "clustered": clustered,
+        },
+    )
+    plans = []
+    for plan in result.smallest_plans:
+        if plan.n_items is not None and plan.n_annotators <= n_pilot:
+            one = replace(grid, n_items=(plan.n_items,), epsilon=(plan.epsilon,))
+            low, high = bound_power(pilot, scorer, one, n_annotators=plan.n_annotators)
+            plan = replace(plan, low=low, high=high)  # noqa: PLW2901
+        plans.append(plan)
+    return replace(result, smallest_plans=tuple(plans))
+
+
+def _fit_model(
+    pilot: Raters, larger: Sequence[int], alignment: AlignmentName, *, is_nominal: bool
+) -> NoiseModel | None:
+    """Fit the noise model for panels that are larger than the pilot's; None where none fits."""
+    if larger and not (is_nominal and pilot.clusters is None):
+        why = "items that share clusters are not simulated"
+        if not is_nominal:
+            why = f"only boolean and choice questions under accuracy are simulated, not {alignment}"
+        msg = (
+            f"`n_annotators` must be at most the {pilot.humans.shape[1]} of the pilot here, got "
+            f"more: {why}. Ask about fewer annotators."
         )
-    return rows, kappas, model, pilot, scorer
+        raise InputError(msg)
+    try:
+        return fit_noise_model(pilot.judges[:, 0], pilot.humans) if is_nominal else None
+    except InputError:
+        if larger:
+            raise
+        return None
 
 
 def _choose_one(names: Sequence[str], name: str | None, *, what: str) -> str:
@@ -241,13 +233,15 @@ def _choose_one(names: Sequence[str], name: str | None, *, what: str) -> str:
     raise InputError(msg)
 
 
-def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -> Iterator[str]:
-    n_items = len(matrix.items)
+def _cautions(
+    pilot: Raters, failed: NDArray[np.bool_], n_clusters: int | None, *, simulated: bool
+) -> Iterator[str]:
+    is_labelled = is_present(pilot.humans)
+    n_items, n_failed = len(is_labelled), int(np.count_nonzero(failed))
     if n_items < _FEW_ITEMS:
         yield f"the pilot has {n_items} items: its own error is larger than the figures show"
     if n_clusters is not None and n_clusters < _FEW_CLUSTERS:
         yield f"the pilot has {n_clusters} clusters: its own error is larger than shown"
-    is_labelled = is_present(matrix.humans)
     if not is_labelled.all():
         where = "; where noise is simulated, they are at random" if simulated else ""
         yield (
@@ -255,7 +249,6 @@ def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -
             f"annotators of the pilot labelled {math.floor(100 * is_labelled.mean())}% of its "
             f"items on average, and studies have as many gaps{where}"
         )
-    n_failed = int(np.count_nonzero(matrix.failed))
     if n_failed:
         yield (
             f"the judge failed on {n_failed} of {n_items} items, which are left out of a study's "

@@ -24,7 +24,7 @@ from voirdire.stats.plan import TestPlan
 from voirdire.stats.results import html_table, summary_rows, text_table
 from voirdire.studies.diagnosis import SliceReliability, measure_slices
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
-from voirdire.studies.findings import QuestionFindings, add_texts, find_around
+from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import (
     format_count,
@@ -325,17 +325,12 @@ def examine(
             (name, matrix.as_numbers() if name == "neg_rmse" else matrix) for name in alignments
         ]
         for name, labelled in matrices:
-            results += examine_matrix(labelled, plan, alignment=name, question=question)
+            results += examine_matrix(labelled, plan, alignment=name)
         if around:
-            beside = find_around(
-                matrices, plan, question=question, metadata=metadata, slices=slices
-            )
-            tables = (table.of_questions([question]) for table in (study.judges, study.humans))
-            findings.append(replace(beside, disputed=add_texts(beside.disputed, *tables)))
-            if metadata is not None:
-                about: dict[str, Any] = {"metadata": metadata, "columns": slices}
-                about |= {"question": question, "confidence_level": plan.confidence_level}
-                reliability += measure_slices(matrix, **about)
+            sides = [side.of_questions([question]) for side in (study.humans, study.judges)]
+            findings.append(find_around(matrices, plan, sides, metadata, slices))
+        if around and metadata is not None:
+            reliability += measure_slices(matrix, metadata, slices, plan.confidence_level)
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     if metadata is not None:
