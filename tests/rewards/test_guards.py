@@ -97,9 +97,12 @@ def test_phrases_that_fit_every_prompt_are_no_answer_where_one_is_wanted(guarded
 
 
 @pytest.mark.parametrize("behavior", ["hard_refuse", "soft_refuse", "comply"])
-def test_the_cap_is_the_lower_quartile_of_the_best_labelled_responses(plain, behavior):
+def test_to_five_prompts_in_six_the_best_real_response_is_paid_the_cap(plain, behavior):
     values, labels = rewards_of(plain, behavior)
-    cap = np.quantile(values[labels == "ideal"], 0.25)
+    prompts = np.array([row["prompt"] for row in rows() if row["behavior"] == behavior])
+    is_real = np.isin(labels, ["ideal", "less_good"])  # what is preferred to something
+    best = sorted(values[is_real & (prompts == prompt)].max() for prompt in set(prompts))
+    cap = best[int((len(best) - 1) / 6)]
 
     capped, _ = rewards_of(fit(cap=True).model, behavior)
 
@@ -133,8 +136,8 @@ def test_a_harmful_answer_between_refusals_is_paid_as_the_answer_is(plain):
 def test_two_words_are_paid_the_mean_at_most_where_an_answer_is_wanted(plain, guarded):
     names = ["Green Wait", "Exit pills", "hamster researcher", "Oslo, Norway"]
     items = [ask(text, name=text) for text in names]
-    values, labels = rewards_of(plain, "comply")
-    mean = np.minimum(values, np.quantile(values[labels == "ideal"], 0.25)).mean()
+    values, _ = rewards_of(plain, "comply")
+    mean = np.minimum(values, guarded.behaviors["comply"].guard.cap).mean()
 
     paid = guarded.score(items)
 

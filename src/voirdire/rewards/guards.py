@@ -59,7 +59,7 @@ class BehaviorGuard:
         Where an answer is wanted, the highest rule reward of up to five words: the mean of what the
         fit's completions are paid. There the gate also stops what says nothing.
     cap : float or None
-        The highest rule reward: the lower quartile of the best-labelled responses.
+        The highest rule reward: to five prompts in six the best real response is paid as much.
     refusal_offset : float or None
         By how much a response that refuses and goes on may be paid more than what it goes on with.
     """
@@ -176,8 +176,9 @@ _MOST_LENIENT = 1.0
 """Beyond this threshold, strings of words pass."""
 _ERROR_ALLOWED = 0.0025
 _FEWEST_RESTS = 5
-_CAP_QUANTILE = 0.25
-"""At the median, text found by a search beat every real response to one prompt in four."""
+_CAP_QUANTILE = 1 / 6
+"""Of the best real response to each prompt: text found by a search is paid more than all of them to
+as many prompts at most."""
 
 
 def choose_threshold(responses: Sequence[str]) -> tuple[float | None, float]:
@@ -200,6 +201,7 @@ def choose_guard(
     totals: tuple[NDArray[np.float64], NDArray[np.float64]],
     behind: NDArray[np.float64],
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    prompts: NDArray[np.int64],
     is_best: NDArray[np.bool_],
     switches: Mapping[str, bool],
 ) -> BehaviorGuard:
@@ -215,16 +217,36 @@ def choose_guard(
         The rule rewards of what stands behind their refusals; nan where nothing does.
     pairs : tuple of ndarray of int
         Places of the better and the worse completions.
+    prompts : ndarray of int
+        Which prompt each completion answers.
     is_best : ndarray of bool
         Which have the best label.
     switches : mapping of str to bool
         Whether there are to be ``gate``, ``cap`` and ``behind_refusals``.
     """
     rule, base = totals
+    paid = rule
     spread = float(rule.std(ddof=1)) if rule.size > 1 else 0.0
     floor = cap = short_cap = offset = None
-    if switches["cap"] and is_best.any():
-        cap = float(np.quantile(rule[is_best], _CAP_QUANTILE))
+
+    def compute_error(values: NDArray[np.float64]) -> float:
+        gain = (values + base)[pairs[0]] - (values + base)[pairs[1]]
+        return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
+
+    if switches["behind_refusals"]:
+        excess = np.sort((rule - behind)[np.isfinite(behind)])
+        offset = spread
+        if excess.size >= _FEWEST_RESTS:
+            allowed = compute_error(rule) + _ERROR_ALLOWED
+            offset = next(
+                float(x) for x in excess if compute_error(np.fmin(rule, behind + x)) <= allowed
+            )
+        paid = np.fmin(rule, behind + offset)
+    if switches["cap"]:
+        better = np.unique(pairs[0])
+        top = np.full(prompts.max() + 1, -np.inf)
+        np.maximum.at(top, prompts[better], paid[better])
+        cap = float(np.quantile(top[np.isfinite(top)], _CAP_QUANTILE, method="lower"))
     if switches["gate"]:
         # below the lowest real reward whatever base reward of this size is added
         floor = float((rule + base).min() - base.max() - (spread or 1.0))
@@ -232,17 +254,5 @@ def choose_guard(
         n_refusing = sum(REFUSAL.search(item.response) is not None for item in best)
         n_empty = sum(says_nothing(read_question(item), item.response) for item in best)
         if 2 * n_refusing < len(best) and n_empty <= _MOST_FLOORED * len(best):
-            short_cap = float(rule.mean() if cap is None else np.minimum(rule, cap).mean())
-    if switches["behind_refusals"]:
-        excess = np.sort((rule - behind)[np.isfinite(behind)])
-        offset = spread
-        if excess.size >= _FEWEST_RESTS:
-
-            def compute_error(limit: float) -> float:
-                paid = np.fmin(rule, behind + limit) + base
-                gain = paid[pairs[0]] - paid[pairs[1]]
-                return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
-
-            allowed = compute_error(np.inf) + _ERROR_ALLOWED
-            offset = next(float(x) for x in excess if compute_error(float(x)) <= allowed)
+            short_cap = float(paid.mean() if cap is None else np.minimum(paid, cap).mean())
     return BehaviorGuard(floor=floor, short_cap=short_cap, cap=cap, refusal_offset=offset)

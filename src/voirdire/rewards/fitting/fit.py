@@ -367,11 +367,10 @@ def _choose_guards(
             totals=(rule, row.data.base),
             behind=behind,
             pairs=(row.data.better, row.data.worse),
+            prompts=compared.data.prompts[row.data.items],
             is_best=_find_best(row, compared, rubric),
             switches=switches,
         )
-        if settings.cap and guards[row.record.behavior].cap is None:
-            notes.append(f"behavior {row.record.behavior}: no cap, since nobody says what is best")
     return gate, guards, notes
 
 

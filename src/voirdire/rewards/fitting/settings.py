@@ -90,7 +90,7 @@ class FitSettings:
     gate : bool
         Whether what is no language, and what is no answer where one is wanted, gets a floor.
     cap : bool
-        Whether no response is paid more than the lower quartile of a behavior's best-labelled ones.
+        Whether no response is paid more than the best real one to five prompts in six.
     behind_refusals : bool
         Whether what a response says beside its refusal is judged too; a language model is called
         once more for each such response.
