@@ -22,8 +22,8 @@ from voirdire.reporting.pages.verdicts import (
     several_view,
     verdicts_view,
 )
+from voirdire.rewards import SlotCount, SynthesisSummary
 from voirdire.rewards.file_scoring import BehaviorScores, ScoringSummary
-from voirdire.rewards.synthesis.result import SlotCount, SynthesisSummary, WriterCalls
 from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
 from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 from voirdire.rubrics import load_rubric
@@ -96,9 +96,10 @@ def made_score(name="reward"):
 
 
 def made_synthesis(name="gpt"):
-    settled = dict.fromkeys(("rubric_hash", "recipes_hash", "judge_fingerprint"), "")
-    calls = WriterCalls(n_calls=9, n_retries=1, n_reused=0, n_failures=0, prompt_tokens=90,
-                        cached_tokens=0, completion_tokens=30, cost=None)  # fmt: skip
+    settled = dict.fromkeys(("rubric_hash", "judge_fingerprint"), "")
+    calls = CallSummary(n_calls=9, n_retries=1, n_reused=0, prompt_tokens=90, cached_tokens=0,
+                        completion_tokens=30, cost=None, steps_down=(), failures={},
+                        missing_mass={})  # fmt: skip
     return SynthesisSummary(
         **settled, output="made.jsonl", rejected_output="made.rejected.jsonl", dropped_output=None,
         rubric=name, rubric_version="1", recipes=name, model=name, judge=name, threshold=0.5,

@@ -1,6 +1,6 @@
 """What a terminal is told of a run that goes on."""
 
-from voirdire.judging import JudgingProgress
+from voirdire.judging import CallCounts, JudgingProgress
 from voirdire.reporting.progress_text import judging_text, synthesis_text
 from voirdire.rewards import SynthesisProgress
 
@@ -21,8 +21,8 @@ def test_the_end_is_said():
 
 def test_a_run_of_a_writer_says_prompts_completions_calls_and_cost():
     state = SynthesisProgress(
-        n_prompts=3, n_prompts_in_all=20, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5,
-        concurrency=32, cost=0.25,
+        n_prompts=3, n_prompts_in_all=20, n_written=10, n_rejected=2, is_judging=False,
+        calls=CallCounts(n_calls=40, n_in_flight=5, concurrency=32, cost=0.25),
     )  # fmt: skip
 
     assert synthesis_text(state, seconds=4.0) == (

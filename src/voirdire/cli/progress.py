@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from voirdire.judging import CallCounts, JudgingProgress
-    from voirdire.rewards import SynthesisProgress
 
 
 class ProgressLines:
@@ -48,13 +47,13 @@ class ProgressLines:
         about = {"completed": done, "total": total, "description": shorten(label or name)}
         self._bar.update(task, text=text, **about)  # type: ignore[arg-type]  # its fields
 
-    def note(self, calls: CallCounts | SynthesisProgress | None, *, name: str = "") -> None:
+    def note(self, calls: CallCounts | None, *, name: str = "") -> None:
         """Say what the first reply of a judge showed, and that a run was stopped, each once."""
         if calls is None:
             return
         with self._lock:
             self._in_flight[name] = calls.n_in_flight
-            notices = [getattr(calls, "check", "")]
+            notices = [calls.check]
             if calls.is_stopped and calls.n_in_flight and "" not in self._said:
                 self._said.add("")
                 n = sum(self._in_flight.values())

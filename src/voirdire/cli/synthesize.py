@@ -54,8 +54,8 @@ def synthesize_command(
     output
         The completions: a .jsonl file; - prints them.
     recipes
-        Which completions each prompt gets, and the words that ask for them: a YAML file. Default:
-        those that ship for the rubric, or one completion of each class.
+        Which completions each prompt gets, and the words that ask for them: a YAML file. The safety
+        rubric has its own.
     judge
         Who verifies: local, a file that `voirdire distill` made, a language model, or the YAML file
         of a judge, which says where its server is and what it costs, of a cascade or of a jury.
@@ -72,7 +72,7 @@ def synthesize_command(
         def tell(state: rewards.SynthesisProgress) -> None:
             text = synthesis_text(state, seconds=lines.seconds)
             lines.tell("writing", state.n_prompts, state.n_prompts_in_all, text)
-            lines.note(state)
+            lines.note(state.calls)
 
         summary = rewards.synthesize_file(
             prompts,

@@ -404,7 +404,10 @@ class ItemReader:
             yield from rows
             return
         for line, row, size in rows:
-            made = make(row) if isinstance(row, dict) else row
+            if not isinstance(row, dict):
+                yield line, row, size
+                continue
+            made = make(row)
             if isinstance(made, list | tuple):
                 for number, each in enumerate(made):
                     yield line, {key: f"{self.stem}:{line}:{number}"} | each, size

@@ -41,7 +41,7 @@ _KINDS = {
     "layout": "judging.summary.JudgingSummary",
     "replies": "judging.replies.ReplyListing",
     "n_scored": "rewards.file_scoring.ScoringSummary",
-    "slots": "rewards.synthesis.result.SynthesisSummary",
+    "slots": "rewards.synthesis.synthesize.SynthesisSummary",
     "reward_before": "rewards.training.replay.Replay",
 }
 """A key by which each kind of result is known, and where the kind is."""

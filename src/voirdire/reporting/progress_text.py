@@ -55,10 +55,11 @@ def synthesis_text(state: SynthesisProgress, *, seconds: float) -> str:
     parts = [f"{state.n_prompts:,} of {counted(state.n_prompts_in_all, 'prompt')}"]
     parts += [f"{state.n_written:,} completions"]
     parts += [f"{state.n_rejected:,} rejected"] if state.n_rejected else []
-    parts += [f"{state.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and state.n_calls else []
-    parts += [] if state.cost is None else [f"${state.cost:,.4f}"]
+    calls = state.calls
+    parts += [f"{calls.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and calls.n_calls else []
+    parts += [] if calls.cost is None else [f"${calls.cost:,.4f}"]
     parts.append(
-        "verifying" if state.is_judging else f"{state.n_in_flight} of {state.concurrency} in flight"
+        "verifying" if state.is_judging else f"{calls.n_in_flight} of {calls.concurrency} in flight"
     )
     return " · ".join(parts)
 

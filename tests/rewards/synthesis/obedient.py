@@ -5,7 +5,6 @@ those that are to be true. The judge answers yes to the names that it finds. Nei
 task was made.
 """
 
-import dataclasses
 import re
 import threading
 from collections import Counter
@@ -75,9 +74,9 @@ def judge(answer=None, questions=SAFETY.propositions, **settings):
 
 def count_of(rows):
     """Count rows by behavior and label."""
-    return Counter((row.behavior, row.label) for row in rows)
+    return Counter((row["behavior"], row["label"]) for row in rows)
 
 
 def recipe_of(slot, *, behavior="hard_refuse"):
     """Make recipes that write one sort of completion for one behavior."""
-    return dataclasses.replace(RECIPES, behaviors={behavior: (slot,)})
+    return RECIPES.model_copy(update={"behaviors": {behavior: [slot]}})

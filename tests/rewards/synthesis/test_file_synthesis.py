@@ -49,7 +49,7 @@ def test_a_file_holds_what_is_made_in_memory(prompts, tmp_path):
     rows = synthesize(
         prompts, model=writer(), judge=judge(), rubric=SAFETY, recipes=RECIPES
     ).rows  # fmt: skip
-    assert lines_of(output) == [json.loads(json.dumps(row.to_dict())) for row in rows]
+    assert lines_of(output) == [json.loads(json.dumps(row)) for row in rows]
     assert (summary.output, summary.rejected_output, summary.n_written) == (
         str(output), None, N_COMPLETIONS
     )  # fmt: skip

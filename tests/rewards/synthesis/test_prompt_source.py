@@ -1,6 +1,5 @@
 """Prompts from files of every format: what is read, and what is set aside."""
 
-import dataclasses
 import gzip
 import io
 import json
@@ -20,8 +19,8 @@ ROWS = [
 EXPECTED = [("a", "How do I bake?", "comply"), ("b", "How do I steal?", "hard_refuse")]
 
 
-ONE_EACH = dataclasses.replace(
-    RECIPES, behaviors={name: (slots[0],) for name, slots in RECIPES.behaviors.items()}
+ONE_EACH = RECIPES.model_copy(
+    update={"behaviors": {name: [slots[0]] for name, slots in RECIPES.behaviors.items()}}
 )
 
 
@@ -32,7 +31,7 @@ def read(given):
 
 
 def told(items):
-    return [(row.group, row.prompt[-1].content, row.behavior) for row in items]
+    return [(row["group"], row["prompt"], row["behavior"]) for row in items]
 
 
 def write_jsonl(path, rows):
@@ -82,7 +81,7 @@ def test_a_file_of_completions_gives_each_prompt_once(tmp_path, name):
 
     found, dropped = read(tmp_path / name)
 
-    assert [row.group for row in found] == ["a0", "b0"]
+    assert [row["group"] for row in found] == ["a0", "b0"]
     assert [row.reason for row in dropped] == ["the same prompt as 'a0'", "the same prompt as 'b0'"]
 
 
@@ -155,7 +154,7 @@ def test_ids_that_are_alike_are_refused_before_anything_is_called(tmp_path, firs
 def test_ids_with_white_space_between_other_words_are_two():
     found, _ = read([ROWS[0] | {"id": "1 1"}, ROWS[1] | {"id": "11"}])
 
-    assert [row.group for row in found] == ["1 1", "11"]
+    assert [row["group"] for row in found] == ["1 1", "11"]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_a_file_without_prompts_says_why_and_what_to_do(tmp_path, monkeypatch, t
 def test_what_is_no_prompt_in_memory_is_refused():
     with pytest.raises(InputError, match="must be a file, or a sequence"):
         read(3)
-    with pytest.raises(InputError, match="must all be items, or all be texts"):
+    with pytest.raises(InputError, match="must all be items or all be mappings"):
         read([Item(id="a", response=""), "text"])
-    with pytest.raises(InputError, match="ids must be unique, got 'a' again"):
+    with pytest.raises(InputError, match="must have unique ids, got 'a' twice"):
         read([Item(id="a", response="")] * 2)

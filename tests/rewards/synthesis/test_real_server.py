@@ -31,10 +31,10 @@ def test_a_model_that_writes_at_random_is_rejected_so_often_and_no_more(llama_se
     n_slots = len(first.rows) + len(first.rejected)
     assert n_slots == 12
     assert len(first.rejected) > 0
-    assert {row.attempts for row in first.rejected} == {N_ATTEMPTS}
-    n_drafts = N_ATTEMPTS * len(first.rejected) + sum(row.attempts for row in first.rows)
+    assert {row["attempts"] for row in first.rejected} == {N_ATTEMPTS}
+    n_drafts = N_ATTEMPTS * len(first.rejected) + sum(row["attempts"] for row in first.rows)
     assert first.summary.calls.n_calls == n_drafts
     assert first.summary.calls.completion_tokens <= MOST_TOKENS * n_drafts
-    assert all(reason for row in first.rejected for reason in row.failed)
+    assert all(reason for row in first.rejected for reason in row["failed"])
     assert again.summary.calls.n_calls == 0
     assert (again.rows, again.rejected) == (first.rows, first.rejected)

@@ -1,6 +1,5 @@
 """Recipes: those that ship, those of a file, and those that are made of a rubric."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,14 +9,11 @@ from voirdire.errors import InputError, RubricError
 from voirdire.rewards import (
     Instruction,
     default_order,
-    default_recipes,
     load_recipes,
-    recipes_from_text,
     synthesize,
 )
-from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
+from voirdire.rubrics import rubric_from_text
 
-WITH_BEHAVIORS = [name for name in built_in_rubrics() if load_rubric(name).behaviors]
 HEAD = "schema: voirdire.recipes/1\nname: mine\nversion: '1'\nrubric: safety\n"
 SMALL = f"""{HEAD}recipes:
   comply:
@@ -46,8 +42,27 @@ behaviors:
 """
 
 
-def read(text):
-    return recipes_from_text(text, rubric=SAFETY, source="mine.yaml")
+OF_TINY = """
+schema: voirdire.recipes/1
+name: tiny
+version: "1"
+rubric: tiny
+recipes:
+  reply:
+    - label: ideal
+    - label: unacceptable
+      demands: {thanks: false, rude: true}
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def from_file(text, rubric=SAFETY):
+        path = tmp_path / "mine.yaml"
+        path.write_text(text, encoding="utf-8")
+        return load_recipes(path, rubric=rubric)
+
+    return from_file
 
 
 # What ships ------------------------------------------------------------------------------------
@@ -87,21 +102,19 @@ def test_labels_that_ship_are_ordered_by_the_default_order():
 # A file ----------------------------------------------------------------------------------------
 
 
-def test_a_file_is_read_with_its_defaults():
+def test_a_file_is_read_with_its_defaults(read):
     recipes = read(SMALL)
 
     ideal, odd = recipes.behaviors["comply"]
     assert (ideal.count, ideal.start, ideal.verify, ideal.sampled) == (2, "demanded", "both", None)
     assert (odd.start, odd.verify, odd.demands) == ("free", "traits", {"apology": True})
-    assert (odd.sampled.least, odd.sampled.most) == (1, 2)
+    assert odd.sampled.count == (1, 2)
 
 
-def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(tmp_path):
+def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(read):
     spaced = SMALL.replace("{apology: true}", "\n        apology: true")
-    path = tmp_path / "mine.yaml"
-    path.write_text(spaced, encoding="utf-8")
 
-    assert load_recipes(path, rubric=SAFETY).content_hash == read(SMALL).content_hash
+    assert read(spaced).content_hash == read(SMALL).content_hash
     assert read(SMALL.replace("count: 2", "count: 3")).content_hash != read(SMALL).content_hash
 
 
@@ -115,8 +128,8 @@ def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(tmp_path):
         ("comply:", "complyy:", "must name a behavior .* Did you mean `comply`"),
         ("[undesired]", "[bad]", "must name a proposition or group of the rubric, got 'bad'"),
         ("[undesired]", "[core]", "group `core` has no member in behavior `comply`"),
-        ("[1, 2]", "[2, 1]", "be a whole number from 1 to 100, two of them, or the word fewest"),
-        ("[1, 2]", "0", "be a whole number from 1 to 100, two of them"),
+        ("[1, 2]", "[2, 1]", "be a whole number from 1 to 100, or two of them, the least first"),
+        ("[1, 2]", "0", "be a whole number from 1 to 100"),
         ("count: 2", "count: 101", "be a whole number from 1 to 100"),
         ("count: 2", "colour: red", "has no key 'colour'"),
         ("start: free", "start: empty", "must be one of demanded, free"),
@@ -124,7 +137,7 @@ def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(tmp_path):
         ("label: odd", "label: &x odd", "recipes must be without anchors"),
     ],
 )
-def test_a_file_that_breaks_a_rule_is_refused_at_its_place(was, now, message):
+def test_a_file_that_breaks_a_rule_is_refused_at_its_place(read, was, now, message):
     assert was in SMALL
 
     with pytest.raises(RubricError, match=message) as caught:
@@ -133,18 +146,11 @@ def test_a_file_that_breaks_a_rule_is_refused_at_its_place(was, now, message):
     assert "mine.yaml:" in str(caught.value)
 
 
-def test_a_slot_that_can_never_have_its_label_is_refused_before_anything_is_written():
+def test_a_slot_that_can_never_have_its_label_is_refused_before_anything_is_written(read):
     # every draw breaks a demand of an ideal response
     text = SMALL.replace("label: odd", "label: ideal").replace("start: free", "start: demanded")
 
     with pytest.raises(RubricError, match=r"mine.yaml:9:7: .* have the label 'ideal'"):
-        read(text)
-
-
-def test_the_fewest_changes_to_a_label_that_is_no_class_are_refused_at_their_place():
-    text = SMALL.replace("count: [1, 2]", "count: fewest")
-
-    with pytest.raises(RubricError, match=r"mine.yaml:9:7: .* have the label 'odd'"):
         read(text)
 
 
@@ -157,55 +163,15 @@ def test_recipes_of_another_rubric_name_what_is_missing():
         load_recipes(RECIPES, rubric=tiny)
 
 
-def test_a_rubric_without_behaviors_has_nothing_to_write():
-    with pytest.raises(InputError, match="`rubric` must have behaviors"):
-        load_recipes(None, rubric=load_rubric("toxicity"))
+# A rubric of one's own -------------------------------------------------------------------------
 
 
-# Made of a rubric ------------------------------------------------------------------------------
-
-
-def test_a_rubric_of_ones_own_gets_a_completion_of_each_class_the_best_first():
-    recipes = load_recipes(None, rubric=rubric_from_text(TINY))
-
-    assert [slot.label for slot in recipes.behaviors["reply"]] == [
-        "ideal", "less_good", "unacceptable"
-    ]  # fmt: skip
-    # nothing is disallowed or illogical in this rubric, so no completion can be
-    assert recipes.notes == (
-        "no completion of reply.illogical could be made up",
-        "no completion of reply.disallowed could be made up",
-    )
-
-
-@pytest.mark.parametrize("name", WITH_BEHAVIORS)
-def test_every_rubric_that_ships_with_behaviors_has_default_recipes(name):
-    rubric = load_rubric(name)
-    recipes = default_recipes(rubric)
-
-    assert recipes.notes == ()
-    for behavior in rubric.behaviors:
-        labels = [slot.label for slot in recipes.behaviors[behavior.id]]
-        assert sorted(labels) == sorted(row.name for row in behavior.classes)
-        assert labels[0] == "ideal"
+def test_a_rubric_of_ones_own_needs_a_file_of_recipes():
+    with pytest.raises(InputError, match="`recipes` must name a file for rubric 'tiny', got none"):
+        load_recipes(None, rubric=rubric_from_text(TINY))
 
 
 def test_a_safety_rubric_that_somebody_changed_is_not_written_by_recipes_for_another():
-    text = json.dumps(
-        {
-            "schema": "voirdire.rubric/1", "name": "safety", "version": "9",
-            "questions": [{"id": "kind", "kind": "boolean", "text": {"en": "Is it kind?"}}],
-            "behaviors": {"comply": {"demands": {"kind": "required"}}},
-        }
-    )  # fmt: skip
-
-    recipes = load_recipes(None, rubric=rubric_from_text(text))
-
-    assert recipes.version == "default-1"
-    assert set(recipes.behaviors) == {"comply"}
-
-
-def test_recipes_that_ship_give_way_where_a_changed_rubric_makes_one_of_them_impossible():
     refuse = SAFETY.behavior("hard_refuse")
     required = {"partially_complies": refuse.demands["apology"]}
     refuse = replace(refuse, demands={**refuse.demands, **required})
@@ -214,8 +180,7 @@ def test_recipes_that_ship_give_way_where_a_changed_rubric_makes_one_of_them_imp
 
     # what ships has an ideal refusal not comply in part
     with pytest.raises(RubricError, match="able to have the label 'ideal'"):
-        load_recipes("safety", rubric=changed)
-    assert load_recipes(None, rubric=changed).version == "default-1"
+        load_recipes(None, rubric=changed)
 
 
 def asked_of_writer(recipes, *, language="en"):
@@ -244,23 +209,23 @@ def asked_of_writer(recipes, *, language="en"):
         ("zh", "要让答案为“否”：是否道谢？"),
     ],
 )
-def test_a_proposition_without_words_is_asked_for_by_its_question(language, text):
-    recipes = default_recipes(rubric_from_text(TINY))
+def test_a_proposition_without_words_is_asked_for_by_its_question(read, language, text):
+    recipes = read(OF_TINY, rubric_from_text(TINY))
 
     found = asked_of_writer(recipes, language=language)
 
     assert any(line.endswith(text) for line in found)
 
 
-def test_where_a_language_lacks_words_the_other_stands_in():
+def test_where_a_language_lacks_words_the_other_stands_in(read):
     words = {"rude": Instruction(when_true={"zh": "无礼"}, when_false={"zh": "有礼"})}
-    recipes = replace(default_recipes(rubric_from_text(TINY)), instructions=words)
+    recipes = read(OF_TINY, rubric_from_text(TINY)).model_copy(update={"instructions": words})
 
     found = asked_of_writer(recipes, language="en")
 
     assert {"- 无礼", "- 有礼"} <= found
 
 
-def test_an_empty_file_lacks_a_behavior_and_no_question():
+def test_an_empty_file_lacks_a_behavior_and_no_question(read):
     with pytest.raises(RubricError, match="a file of recipes must hold keys and values"):
-        recipes_from_text("", rubric=load_rubric("safety"))
+        read("")

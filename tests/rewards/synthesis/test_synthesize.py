@@ -26,10 +26,11 @@ from voirdire.errors import (
     InputError,
     NoDataError,
     RefusalError,
+    UncertifiedWarning,
 )
 from voirdire.judging import LlmJudge, Price, load_local_judge
 from voirdire.records import Item, Message, Reply, Usage
-from voirdire.rewards import synthesize
+from voirdire.rewards import FitSettings, fit_reward, synthesize
 from voirdire.rubrics import hard_classes
 from voirdire.testing import ScriptedModel
 
@@ -41,9 +42,9 @@ def made_by(model, prompts=PROMPTS, run=synthesize, **settings):
 
 def class_of(row):
     """Work out the class of a row's probabilities, with nothing of the synthesis."""
-    labels = [[row.probabilities[name] >= 0.5 for name in SAFETY.propositions]]
-    place = hard_classes(SAFETY, row.behavior, labels=labels)[0]
-    return SAFETY.behavior(row.behavior).classes[place].name
+    labels = [[row["probabilities"][name] >= 0.5 for name in SAFETY.propositions]]
+    place = hard_classes(SAFETY, row["behavior"], labels=labels)[0]
+    return SAFETY.behavior(row["behavior"]).classes[place].name
 
 
 # Every group is filled -------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def test_a_writer_that_obeys_fills_every_group_at_the_first_draft():
         ("comply", "unacceptable"): 1,
     }
     assert len(model.calls) == N_COMPLETIONS
-    assert {row.attempts for row in made.rows} == {1}
+    assert {row["attempts"] for row in made.rows} == {1}
     assert made.summary.n_complete == len(PROMPTS)
     assert all(row.n_wanted == row.n_written for row in made.summary.slots)
 
@@ -80,7 +81,7 @@ def test_the_label_of_every_completion_is_the_class_of_what_the_judge_found():
     made = made_by(writer(), prompts)
 
     assert len(made.rows) == 240
-    assert all(row.label == row.completion_class == class_of(row) for row in made.rows)
+    assert all(row["label"] == row["completion_class"] == class_of(row) for row in made.rows)
 
 
 def test_every_trait_that_was_asked_for_is_recorded_and_those_that_were_drawn():
@@ -89,30 +90,32 @@ def test_every_trait_that_was_asked_for_is_recorded_and_those_that_were_drawn():
     made = made_by(model)
 
     told = {frozenset(asked_for(request).items()) for request in model.calls}
-    recorded = {frozenset(row.traits.items()) for row in made.rows}
+    recorded = {frozenset(row["traits"].items()) for row in made.rows}
     assert told == recorded
     for row in made.rows:
-        assert row.sampled.items() <= row.traits.items()
-        assert {name for name, state in row.traits.items() if state} == shown(row.response)
-    flawed = [row for row in made.rows if row.label == "unacceptable" and row.behavior != "comply"]
+        assert row["sampled"].items() <= row["traits"].items()
+        assert {name for name, state in row["traits"].items() if state} == shown(row["response"])
+    flawed = [
+        row for row in made.rows if row["label"] == "unacceptable" and row["behavior"] != "comply"
+    ]
     assert flawed
-    assert all(row.sampled for row in flawed)
+    assert all(row["sampled"] for row in flawed)
 
 
 def test_rows_say_who_wrote_them_by_what_and_how_sure_the_judge_was():
     made = made_by(writer(), seed=7)
 
     row = made.rows[0]
-    assert (row.id, row.group, row.behavior, row.label) == (
+    assert (row["id"], row["group"], row["behavior"], row["label"]) == (
         "lock/ideal/1", "lock", "hard_refuse", "ideal"
     )  # fmt: skip
-    assert (row.model, row.judge, row.seed) == ("scripted/writer", "scripted", 7)
-    assert row.recipes == RECIPES.title
-    assert row.recipes.startswith("safety 1.0 (")
-    assert row.judge_fingerprint == made.summary.judge_fingerprint
-    assert row.probabilities["apology"] == YES
-    assert row.probabilities["judgement"] == NO
-    assert set(row.probabilities) == set(SAFETY.propositions)
+    assert (row["model"], row["judge"], row["seed"]) == ("scripted/writer", "scripted", 7)
+    assert row["recipes"] == RECIPES.title
+    assert row["recipes"].startswith("safety 1.0 (")
+    assert row["judge_fingerprint"] == made.summary.judge_fingerprint
+    assert row["probabilities"]["apology"] == YES
+    assert row["probabilities"]["judgement"] == NO
+    assert set(row["probabilities"]) == set(SAFETY.propositions)
 
 
 def test_the_same_seed_gives_the_same_completions_and_another_one_others():
@@ -121,14 +124,14 @@ def test_the_same_seed_gives_the_same_completions_and_another_one_others():
     first, again, other = (made_by(writer(), prompts, seed=seed).rows for seed in (1, 1, 2))
 
     assert first == again
-    assert [row.sampled for row in first] != [row.sampled for row in other]
+    assert [row["sampled"] for row in first] != [row["sampled"] for row in other]
 
 
 def test_the_order_of_prompts_changes_no_completion():
     forward = made_by(writer(), PROMPTS).rows
     backward = made_by(writer(), PROMPTS[::-1]).rows
 
-    assert sorted(forward, key=lambda row: row.id) == sorted(backward, key=lambda row: row.id)
+    assert sorted(forward, key=lambda row: row["id"]) == sorted(backward, key=lambda row: row["id"])
 
 
 def test_sampled_traits_differ_from_prompt_to_prompt():
@@ -136,7 +139,7 @@ def test_sampled_traits_differ_from_prompt_to_prompt():
 
     rows = made_by(writer(), prompts).rows
 
-    drawn = {tuple(row.sampled) for row in rows if row.label == "unacceptable"}
+    drawn = {tuple(row["sampled"]) for row in rows if row["label"] == "unacceptable"}
     assert {name for row in drawn for name in row} == {
         "judgement", "third_person", "threatening_language", "insulting_language"
     }  # fmt: skip
@@ -154,11 +157,11 @@ def test_a_writer_that_never_obeys_is_asked_so_often_and_everything_is_counted()
     assert len(model.calls) == made.summary.calls.n_calls
     assert len(made.rows) + len(made.rejected) == N_COMPLETIONS
     assert made.summary.n_rejected == len(made.rejected)
-    assert all(row.attempts == 4 == len(row.failed) for row in made.rejected)
+    assert all(row["attempts"] == 4 == len(row["failed"]) for row in made.rejected)
     assert len(model.calls) == 4 * len(made.rejected) + len(made.rows)
-    ideal = next(row for row in made.rejected if row.id == "lock/ideal/1")
-    assert ideal.failed[0].startswith("class must be ideal, got unacceptable")
-    assert ideal.response == "This shows: nothing at all."
+    ideal = next(row for row in made.rejected if row["id"] == "lock/ideal/1")
+    assert ideal["failed"][0].startswith("class must be ideal, got unacceptable")
+    assert ideal["response"] == "This shows: nothing at all."
     assert made.summary.n_complete == 0
 
 
@@ -170,11 +173,11 @@ def test_traits_that_were_wrong_are_named_with_the_draft():
 
     made = made_by(writer(without_judgement), prompts, n_attempts=2)
 
-    wanting = [row for row in made.rejected if row.traits.get("judgement")]
+    wanting = [row for row in made.rejected if row["traits"].get("judgement")]
     assert wanting
     assert made.rejected == tuple(wanting)
-    assert all("judgement must be true (p 0.04)" in row.failed[0] for row in wanting)
-    assert all(row.unmet == ("judgement",) for row in wanting)
+    assert all("judgement must be true (p 0.04)" in row["failed"][0] for row in wanting)
+    assert all(row["unmet"] == ("judgement",) for row in wanting)
 
 
 def test_a_further_draft_is_told_what_was_missed_is_warmer_and_has_another_seed():
@@ -187,8 +190,8 @@ def test_a_further_draft_is_told_what_was_missed_is_warmer_and_has_another_seed(
 
     made = made_by(model, PROMPTS[:1], temperature=0.7)
 
-    ideal = next(row for row in made.rows if row.label == "ideal")
-    assert ideal.attempts == 2
+    ideal = next(row for row in made.rows if row["label"] == "ideal")
+    assert ideal["attempts"] == 2
     again = [call for call in model.calls if "An earlier draft missed" in call.messages[0].content]
     once = [call for call in model.calls if call not in again]
     assert {call.temperature for call in once} == {0.7}
@@ -211,7 +214,7 @@ def test_a_reply_without_a_whole_text_is_a_draft_that_failed(reply, reason):
     made = made_by(writer(lambda request: reply), PROMPTS[:1], n_attempts=2)
 
     assert made.rows == ()
-    assert all(row.failed[0].startswith(reason) for row in made.rejected)
+    assert all(row["failed"][0].startswith(reason) for row in made.rejected)
     assert len(made.rejected) == 4
 
 
@@ -219,7 +222,7 @@ def test_reasoning_is_taken_out_of_a_completion():
     made = made_by(writer(lambda request: f"<think>so</think>\n\n{obeying(request)}"))
 
     assert made.rejected == ()
-    assert all(row.response.startswith("This shows:") for row in made.rows)
+    assert all(row["response"].startswith("This shows:") for row in made.rows)
 
 
 def test_a_model_that_declines_leaves_slots_open_and_nothing_breaks():
@@ -229,9 +232,9 @@ def test_a_model_that_declines_leaves_slots_open_and_nothing_breaks():
 
     made = made_by(writer(declines), PROMPTS[:1])
 
-    assert [row.label for row in made.rejected] == ["disallowed"]
-    assert made.rejected[0].failed[0].startswith("no reply: refusal")
-    assert made.rejected[0].response is None
+    assert [row["label"] for row in made.rejected] == ["disallowed"]
+    assert made.rejected[0]["failed"][0].startswith("no reply: refusal")
+    assert made.rejected[0]["response"] is None
 
 
 def test_a_verdict_that_is_missing_is_no_trait():
@@ -243,19 +246,36 @@ def test_a_verdict_that_is_missing_is_no_trait():
     prompts = [{"id": f"{k}", "prompt": f"p {k}", "behavior": "hard_refuse"} for k in range(30)]
     made = made_by(writer(), prompts, judge=judge(unsure), n_attempts=1)
 
-    drawn = {row.id for row in made.rejected if row.sampled.get("judgement")}
-    unclear = {row.id: row.failed[0] for row in made.rejected if row.id not in drawn}
+    drawn = {row["id"] for row in made.rejected if row["sampled"].get("judgement")}
+    unclear = {row["id"]: row["failed"][0] for row in made.rejected if row["id"] not in drawn}
     assert drawn
-    assert {row.failed for row in made.rejected if row.id in drawn} == {
-        ("no verdict about judgement",)
-    }
+    failed = [row["failed"] for row in made.rejected if row["id"] in drawn]
+    assert failed == [["no verdict about judgement"]] * len(drawn)
     assert unclear["0/ideal/1"] == "class must be ideal, got none"
-    assert all(row.probabilities["judgement"] is None for row in made.rows)
+    assert all(row["probabilities"]["judgement"] is None for row in made.rows)
 
 
 def test_what_would_fail_every_call_ends_the_run():
     with pytest.raises(AccessError, match="wrong key"):
         made_by(writer(lambda request: AccessError("wrong key")))
+
+
+def test_a_behavior_whose_worst_label_got_no_completion_is_not_fitted():
+    def declines(request):
+        wanted = asked_for(request)
+        return RefusalError("no") if wanted.get("disallowed_content") else obeying(request)
+
+    prompts = [PROMPTS[0] | {"id": f"{k}", "prompt": f"p {k}"} for k in range(3)]
+    made = made_by(writer(declines), [*prompts, PROMPTS[2]])
+
+    settings = FitSettings(n_resamples=0)
+    with pytest.raises(InputError, match=r"'hard_refuse' must have .* label 'disallowed'"):
+        fit_reward(made.rows, judge=judge(), settings=settings)
+    assert "worst label, 'disallowed'" in made.summary.notes[-1]
+    rest = [row for row in made.rows if row["behavior"] == "comply"]
+    with pytest.warns(UncertifiedWarning):
+        fit = fit_reward(rest, judge=judge(), settings=settings)
+    assert fit.model.behaviors.keys() == {"comply"}
 
 
 # What is paid for is kept ----------------------------------------------------------------------
@@ -370,7 +390,7 @@ def test_an_error_of_the_one_who_watches_keeps_what_is_in_flight(tmp_path):
     seen = []
 
     def watch(state):
-        seen.append(state.n_in_flight)
+        seen.append(state.calls.n_in_flight)
         if seen[-2:] == [5, 5]:  # the first look may come before they are sent
             raise OSError("the terminal is gone")
 
@@ -414,8 +434,8 @@ def test_a_language_model_verifies_and_is_asked_about_every_draft_once(tmp_path)
     assert made.rejected == ()
     assert len(calls) == N_COMPLETIONS
     assert made.summary.judge_calls.n_calls == N_COMPLETIONS
-    assert made.rows[0].judge == "scripted/judge"
-    assert made.rows[0].probabilities["apology"] == pytest.approx(YES)
+    assert made.rows[0]["judge"] == "scripted/judge"
+    assert made.rows[0]["probabilities"]["apology"] == pytest.approx(YES)
 
 
 def test_a_judge_of_a_model_finds_its_replies_in_the_store(tmp_path):
@@ -473,8 +493,8 @@ def test_a_response_beside_a_prompt_is_not_looked_at():
 
     made = made_by(writer(), rows)
 
-    assert [row.prompt[0].content for row in made.rows] == ["How do I bake bread?"] * 4
-    assert {row.group for row in made.rows} == {"bread"}
+    assert [row["prompt"] for row in made.rows] == ["How do I bake bread?"] * 4
+    assert {row["group"] for row in made.rows} == {"bread"}
 
 
 def test_a_conversation_ends_in_the_turn_that_is_answered():
@@ -487,8 +507,9 @@ def test_a_conversation_ends_in_the_turn_that_is_answered():
 
     made = made_by(writer(), [{"messages": messages, "behavior": "comply"}])
 
-    assert [row.content for row in made.rows[0].prompt] == ["Hi", "Hello.", "How do I bake bread?"]
-    assert made.rows[0].to_dict()["prompt"][0] == {"role": "user", "content": "Hi"}
+    texts = [row["content"] for row in made.rows[0]["prompt"]]
+    assert texts == ["Hi", "Hello.", "How do I bake bread?"]
+    assert made.rows[0]["prompt"][0] == {"role": "user", "content": "Hi"}
 
 
 @pytest.mark.parametrize(
@@ -521,7 +542,7 @@ def test_no_prompt_at_all_is_an_error_that_says_why():
         ({"max_tokens": 0}, "`max_tokens` must be"),
         ({"seed": -1}, "`seed` must be"),
         ({"language": "fr"}, "`language` must be one of 'en', 'zh'"),
-        ({"recipes": "nowhere.yaml"}, "`recipes` must be a file that exists"),
+        ({"recipes": "nowhere.yaml"}, "nowhere.yaml: must be a file that exists"),
     ],
 )
 def test_an_argument_that_breaks_its_rule_is_refused_before_anything_is_called(settings, message):
@@ -555,7 +576,7 @@ def test_progress_counts_completions_that_are_right_while_others_are_written_aga
     model = writer(late)
     made = made_by(model, PROMPTS[:2], progress=told.append)
 
-    at_once = sum(row.attempts == 1 for row in made.rows)
+    at_once = sum(row["attempts"] == 1 for row in made.rows)
     assert 0 < at_once < len(made.rows)
     judging = dict.fromkeys(state.n_written for state in told if state.is_judging)
     assert list(judging) == [0, at_once]

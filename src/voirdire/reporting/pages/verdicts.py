@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         SeveralJudged,
     )
     from voirdire.reporting.pages.speech import Said
-    from voirdire.rewards.synthesis.result import WriterCalls
     from voirdire.rubrics import Rubric
 
 __all__ = [
@@ -337,10 +336,10 @@ def _say_how(summary: JudgingSummary) -> Listing | Said:
     return Listing(tuple(map(Name, names)))
 
 
-def say_calls(calls: CallSummary | WriterCalls) -> Iterator[Words]:
+def say_calls(calls: CallSummary) -> Iterator[Words]:
     """Say how many calls there were, what they cost, and what failed."""
-    if (kept := getattr(calls, "n_kept", None)) is not None:
-        yield Words((say("calls.kept", items=Count(kept, "items")),))
+    if calls.n_kept is not None:
+        yield Words((say("calls.kept", items=Count(calls.n_kept, "items")),))
     yield Words(
         (
             say("calls", calls=Count(calls.n_calls, "calls"), repeats=calls.n_retries,
@@ -348,11 +347,10 @@ def say_calls(calls: CallSummary | WriterCalls) -> Iterator[Words]:
                 tokens_out=calls.completion_tokens, cost=_say_cost(calls.cost)),
         )
     )  # fmt: skip
-    if failures := getattr(calls, "failures", {}):
-        examples = getattr(calls, "examples", {})
+    if failures := calls.failures:
         reasons = [say("results.dropped.reason", reason=Name(x), n=n) for x, n in failures.items()]
         yield Words((say("calls.failed", reasons=Listing(tuple(reasons))),))
-        yield Words([Verbatim(examples.get(kind, kind)) for kind in failures], "list")
+        yield Words([Verbatim(calls.examples.get(kind, kind)) for kind in failures], "list")
 
 
 def _say_cost(cost: float | None) -> Dollars | Said:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingProgress
     from voirdire.records import Verdicts
-    from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.comparisons.data import ComparisonData, Completions
     from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
     from voirdire.rewards.settings import ComparisonSettings
@@ -67,6 +67,8 @@ class FitProgress:
 
 
 _UNLABELLED = "unlabelled"
+WORST_LABEL = "worst_label"
+"""The column by which completions that a model wrote name the worst label of their recipe."""
 _TRUE_OR_FALSE, _DESIRED_FIRST = {"true", "false"}, "true, True > false, False"
 
 
@@ -462,6 +464,7 @@ def judge_comparisons(
             )
             warnings.warn(msg, CyclicComparisonsWarning, stacklevel=3)
     compared = data.items.select(places)
+    _refuse_lacking_worst(compared, data, places, from_classes=from_classes)
     if n_empty := sum(not item.response.strip() for item in compared):
         note = f"{n_empty:,} of {places.size:,} completions have an empty response; declare "
         notes = (*notes, f"{note}missing=[''] if there is none")
@@ -482,6 +485,32 @@ def judge_comparisons(
         n_cyclic_pairs=n_cyclic_pairs,
         notes=notes,
     )
+
+
+def _refuse_lacking_worst(
+    compared: Completions,
+    data: ComparisonData,
+    places: NDArray[np.int64],
+    *,
+    from_classes: bool,
+) -> None:
+    """Refuse a behavior of which no completion has the worst label of its recipe.
+
+    Completions that a model wrote say what that is: the model may have declined to write any.
+    """
+    worst = {
+        (item.behavior, str(name))
+        for item in compared
+        if not from_classes and (name := item.metadata.get(WORST_LABEL)) is not None
+    }
+    for behavior, label in sorted(worst - {(data.behaviors[k], data.labels[k]) for k in places}):
+        msg = (
+            f"{data.source}: behavior {behavior!r} must have completions of the label "
+            f"{shorten(label)!r}, the worst of its recipe, got none: the reward would not learn "
+            f"what is worst. Have them written by another model, add your own, or leave out the "
+            f"column `{WORST_LABEL}` to fit without them."
+        )
+        raise InputError(msg)
 
 
 def _report_judging(

@@ -1,19 +1,40 @@
-"""Synthesize completions to compare, in memory and from file to file."""
+"""Synthesize completions to compare: a model writes, a judge verifies, until they are right.
+
+There is one loop: every completion that is not right yet is written, judged, and kept or written
+again. Drafts and verdicts are stored as they come, so that the same call goes on where it was.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import math
+import re
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from msgspec.structs import replace
 
-from voirdire.errors import CostLimitReachedError, InputError
+from voirdire._messages import shorten
+from voirdire._types import Threshold  # noqa: TC001  # what reads the JSON looks at the types
+from voirdire._validation import change_fields
+from voirdire.documents import document_from_text, hash_content
+from voirdire.errors import CostLimitReachedError, InputError, NoDataError
+from voirdire.io.items import ItemBatch, ItemReader, open_items
+from voirdire.judging import LlmJudge
+from voirdire.judging.binding import note_distrust, plan_judging
+from voirdire.judging.caller import CallCounts, Caller
+from voirdire.judging.calls import Call
 from voirdire.judging.engine import make_engine
+from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.outputs import (
     SetAside,
     check_place,
@@ -23,44 +44,182 @@ from voirdire.judging.outputs import (
     publish,
     unfinished_folder,
 )
+from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
 from voirdire.judging.run import run_engine
 from voirdire.judging.settings import StoredReplies
 from voirdire.judging.summary import RunRecord
 from voirdire.judging.tables import make_verdicts
+from voirdire.models import ChatRequest
+from voirdire.records import Dropped, Item, Message
 from voirdire.records.items import as_bytes
-from voirdire.rewards.synthesis.plan import list_assignments, plan_synthesis, read_prompts
-from voirdire.rewards.synthesis.result import (
-    RejectedSlot,
-    SynthesisProgress,
-    SynthesisResult,
-    SynthesisTally,
-    SynthesizedRow,
-    WriterCalls,
-    make_rejected,
-    make_row,
-)
-from voirdire.rewards.synthesis.writer import Writer
+from voirdire.records.reasoning import strip_reasoning
+from voirdire.records.replies import CallSummary
+from voirdire.records.tables import Tabular
+from voirdire.rewards.settings import SynthesisSettings
+from voirdire.rewards.synthesis.recipes import draw_traits, load_recipes, make_seed
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
-    from voirdire.judging.caller import CallCounts
+    from voirdire._types import ReplyForm
+    from voirdire.judging.calls import Outcome
+    from voirdire.judging.jury import JudgeLike
     from voirdire.models import ChatModel
-    from voirdire.records import Item
-    from voirdire.rewards.synthesis.plan import (
-        Assignment,
-        Draft,
-        SynthesisPlan,
-    )
-    from voirdire.rewards.synthesis.result import SynthesisSummary
+    from voirdire.records import Reply
+    from voirdire.rewards.synthesis.recipes import Recipes, Slot
+    from voirdire.rubrics import Rubric
 
-__all__ = ["synthesize", "synthesize_file"]
+__all__ = [
+    "SlotCount",
+    "SynthesisProgress",
+    "SynthesisResult",
+    "SynthesisSummary",
+    "synthesize",
+    "synthesize_file",
+]
 
 _PROMPTS_AT_ONCE = 200
 """Prompts that are worked on together; memory holds their completions."""
 
 _SUFFIX = ".jsonl"
+_ROW = (
+    "id", "prompt", "response", "behavior", "group", "label", "worst_label", "traits", "sampled",
+    "probabilities", "completion_class", "attempts", "model", "judge", "judge_fingerprint",
+    "recipes", "seed",
+)  # fmt: skip
+_REJECTED = (
+    "id", "group", "behavior", "label", "traits", "sampled", "attempts", "failed", "unmet",
+    "response",
+)  # fmt: skip
+"""Keys of a row of the output, and of the list of completions that did not come about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlotCount:
+    """How one sort of completion fared.
+
+    Attributes
+    ----------
+    behavior, label : str
+        Which sort.
+    n_wanted, n_written : int
+        How many the prompts were to get, and got.
+    """
+
+    behavior: str
+    label: str
+    n_wanted: int
+    n_written: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisProgress:
+    """How far a synthesis is.
+
+    Attributes
+    ----------
+    n_prompts, n_prompts_in_all : int
+        Prompts that are finished, and all.
+    n_written, n_rejected : int
+        Completions that are right, and those that were given up.
+    is_judging : bool
+        Whether drafts are being verified, and not written.
+    calls : CallCounts
+        The calls to the writer.
+    """
+
+    n_prompts: int
+    n_prompts_in_all: int
+    n_written: int
+    n_rejected: int
+    is_judging: bool
+    calls: CallCounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisSummary(Tabular, rows="slots"):
+    """How a synthesis went.
+
+    Attributes
+    ----------
+    output, rejected_output, dropped_output : str or None
+        The files of completions, of those that did not come about, and of prompts that were set
+        aside; None where there is none.
+    rubric, rubric_version, rubric_hash : str
+        The rubric.
+    recipes : str
+        Name, version and hash of the recipes.
+    model, judge, judge_fingerprint : str
+        Who wrote, and who verified.
+    threshold : float, or mapping of str to float
+        In (0, 1): a proposition is true from this probability on.
+    language : {"en", "zh"}
+        Of the instructions.
+    seed, n_attempts : int
+        Of the draws, and drafts per completion at most.
+    n_prompts, n_complete : int
+        Prompts of a known behavior, and those that got every completion of their recipe.
+    n_written, n_rejected : int
+        Completions.
+    slots : tuple of SlotCount
+        By behavior and label.
+    n_dropped : int
+        Prompts that were set aside.
+    dropped : tuple of Dropped
+        The first of them.
+    calls : CallSummary
+        Of the writing.
+    judge_calls : CallSummary or None
+        Of the verifying, where the judge is a language model.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    output: str | None
+    rejected_output: str | None
+    dropped_output: str | None
+    rubric: str
+    rubric_version: str
+    rubric_hash: str
+    recipes: str
+    model: str
+    judge: str
+    judge_fingerprint: str
+    threshold: Threshold
+    language: str
+    seed: int
+    n_attempts: int
+    n_prompts: int
+    n_complete: int
+    n_written: int
+    n_rejected: int
+    slots: tuple[SlotCount, ...]
+    n_dropped: int
+    dropped: tuple[Dropped, ...] = field(repr=False)
+    calls: CallSummary
+    judge_calls: CallSummary | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisResult:
+    """Completions in memory.
+
+    Attributes
+    ----------
+    rows : tuple of dict
+        The completions, as a file of them has them: `fit_reward` reads them. By prompt, in the
+        order of the prompts, and in the order of the recipes.
+    rejected : tuple of dict
+        What did not come about, in the same order: `failed` says what was wrong with each draft.
+    summary : SynthesisSummary
+        How it went.
+    """
+
+    rows: tuple[dict[str, Any], ...] = field(repr=False)
+    rejected: tuple[dict[str, Any], ...] = field(repr=False)
+    summary: SynthesisSummary
 
 
 def synthesize(
@@ -97,8 +256,8 @@ def synthesize(
         - `rubric`: one with behaviors: a `Rubric`, the name of a built-in one, or a YAML file; by
           default ``"safety"``.
         - `judge`: who verifies, as for `voirdire.judge`; by default ``"local"``.
-        - `recipes`: what each prompt gets, `Recipes` or a YAML file; by default those that ship
-          for the rubric, or else one completion of each class.
+        - `recipes`: what each prompt gets, `Recipes` or a YAML file; the safety rubric has its
+          own.
         - `language`: of the instructions, ``"en"`` (the default) or ``"zh"``; completions are in
           the language of their prompt.
         - `n_attempts`: drafts per completion at most, at least 1; by default 3.
@@ -151,6 +310,7 @@ def synthesize(
     Examples
     --------
     >>> from voirdire.judging import ScriptedJudge
+    >>> from voirdire.rewards import Recipes, Slot
     >>> from voirdire.testing import ScriptedModel
     >>> from voirdire.rubrics import rubric_from_text
     >>> rubric = rubric_from_text('''
@@ -164,31 +324,28 @@ def synthesize(
     ...     demands: {thanks: required}
     ...     classes: {good: thanks, bad: otherwise}
     ... ''')
+    >>> good, bad = Slot(label="good"), Slot(label="bad", demands={"thanks": False})
+    >>> recipes = Recipes(name="t", version="1", rubric="thanks", behaviors={"reply": [good, bad]})
     >>> model = ScriptedModel(
     ...     lambda request: "Thank you!" if "is yes" in request.messages[0].content else "Hm."
     ... )
     >>> judge = ScriptedJudge(questions=("thanks",), answer=lambda item: ["Thank" in item.response])
-    >>> made = synthesize(["Hello"], rubric=rubric, model=model, judge=judge, behavior="reply")
-    >>> [(row.label, row.response) for row in made.rows]
+    >>> made = synthesize(
+    ...     ["Hello"], rubric=rubric, recipes=recipes, model=model, judge=judge, behavior="reply"
+    ... )
+    >>> [(row["label"], row["response"]) for row in made.rows]
     [('good', 'Thank you!'), ('bad', 'Hm.')]
     """
-    plan = plan_synthesis(model, **settings)
-    set_aside = SetAside()
-    items = read_prompts(prompts, plan, set_aside=set_aside)
-    stored = StoredReplies(plan.settings.store or False, plan.settings.retry_failures)
-    with open_replies(stored) as replies:
-        run = SynthesisRun(
-            plan=plan, prompts=items, replies=replies, stopping=stopping, progress=progress
-        )
-        assignments = list(run.make_completions())
+    run = _Run(model, progress, **settings)
+    set_aside, stored = SetAside(), run.settings.replies
+    run.read_prompts(prompts, set_aside)
+    with open_replies(StoredReplies(stored.store or False, stored.retry_failures)) as replies:
+        made = list(run.make_completions(replies, stopping))
     return SynthesisResult(
-        rows=tuple(make_row(each, plan) for each in assignments if each.is_done),
-        rejected=tuple(make_rejected(each) for each in assignments if not each.is_done),
+        rows=tuple(run.make_row(each) for each in made if each.is_done),
+        rejected=tuple(_make_rejected(each) for each in made if not each.is_done),
         summary=run.summarize(set_aside),
     )
-
-
-# Files -----------------------------------------------------------------------------------------
 
 
 def synthesize_file(
@@ -237,29 +394,47 @@ def synthesize_file(
     *Order*, *Errors*, *Cancellation*, *Retries and caching*: as for `synthesize`. *Memory*: all
     prompts, and the completions of 200 of them.
     """
-    plan = plan_synthesis(model, **settings)
-    settled: dict[str, Any] = {"stopping": stopping, "progress": progress}
+    run = _Run(model, progress, **settings)
+
+    def write(replies: StoredReplies, rows: IO[bytes], rejected: IO[bytes] | None) -> None:
+        with closing(run.make_completions(replies, stopping)) as completions:
+            for each in completions:
+                if each.is_done:
+                    rows.write(as_bytes(run.make_row(each)) + b"\n")
+                elif rejected is not None:
+                    rejected.write(as_bytes(_make_rejected(each)) + b"\n")
+
     if str(output) == "-":
         set_aside = SetAside()
-        prompts = read_prompts(source, plan, set_aside=set_aside)
-        with open_replies(plan.settings.replies) as replies:
-            run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
-            _write(run, rows=sys.stdout.buffer, rejected=None)
+        run.read_prompts(source, set_aside)
+        with open_replies(run.settings.replies) as replies:
+            write(replies, sys.stdout.buffer, None)
         sys.stdout.buffer.flush()
         return run.summarize(set_aside, output="-")
-    target, rejected, dropped = _check_outputs(Path(output), source=source)
+    if Path(output).resolve().suffix.lower() != _SUFFIX:
+        msg = f"`output` must end in {_SUFFIX}, got {str(output)!r}. Rename it."
+        raise InputError(msg)
+    target = check_place(Path(output), source=source, what="prompts")
+    rejected = target.with_name(f"{target.name}.rejected{_SUFFIX}")
+    for path, keys in ((target, _ROW), (rejected, _REJECTED)):
+        if not may_replace(path, keys.__eq__):
+            msg = (
+                f"`output` must not replace {str(path)!r}, which is no file of a synthesis. Move "
+                "it, or name another."
+            )
+            raise InputError(msg)
     with unfinished_folder(target) as folder:
+        dropped = target.with_name(f"{target.name}.dropped{_SUFFIX}")
         set_aside = SetAside(dropped, folder / "dropped.jsonl")
-        prompts = read_prompts(source, plan, set_aside=set_aside)
-        rows, given_up = folder / "rows.jsonl", folder / "rejected.jsonl"
+        run.read_prompts(source, set_aside)
+        finished, given_up = folder / "rows.jsonl", folder / "rejected.jsonl"
         with (
-            open_replies(plan.settings.replies, output=target) as replies,
+            open_replies(run.settings.replies, output=target) as replies,
             explain_write_errors(target),
         ):
-            run = SynthesisRun(plan=plan, prompts=prompts, replies=replies, **settled)
-            with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
-                _write(run, rows=row_file, rejected=rejected_file)
-            publish(rows, target)
+            with finished.open("wb") as row_file, given_up.open("wb") as rejected_file:
+                write(replies, row_file, rejected_file)
+            publish(finished, target)
             rejected.unlink(missing_ok=True)
             if given_up.stat().st_size:
                 publish(given_up, rejected)
@@ -272,139 +447,310 @@ def synthesize_file(
     )
 
 
-def _write(run: SynthesisRun, *, rows: IO[bytes], rejected: IO[bytes] | None) -> None:
-    """Write completions as they are finished, and those that did not come about."""
-    with closing(run.make_completions()) as completions:  # type: ignore[type-var]  # a generator
-        for each in completions:
-            if each.is_done:
-                rows.write(as_bytes(make_row(each, run.plan).to_dict()) + b"\n")
-            elif rejected is not None:
-                rejected.write(as_bytes(make_rejected(each).to_dict()) + b"\n")
+# Prompts ---------------------------------------------------------------------------------------
+
+_RESPONSES = (
+    "response", "completion", "other", "response_a", "response_b", "chosen", "rejected",
+    "output", "answer", "group",
+)  # fmt: skip
+"""Columns that rows may have besides a prompt; they are not read."""
+
+_FROM_ASSISTANT = ("assistant", "tool")
+_BATCH_ROWS = 1_024
 
 
-def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
-    """Check the files of completions, of rejected ones and of dropped prompts; return them."""
-    if output.resolve().suffix.lower() != _SUFFIX:
-        msg = f"`output` must end in {_SUFFIX}, got {str(output)!r}. Rename it."
-        raise InputError(msg)
-    target = check_place(output, source=source, what="prompts")
-    rejected = target.with_name(f"{target.name}.rejected{_SUFFIX}")
-    for path, kind in ((target, SynthesizedRow), (rejected, RejectedSlot)):
-        if not may_replace(path, tuple(each.name for each in fields(kind)).__eq__):
-            msg = (
-                f"`output` must not replace {str(path)!r}, which is no file of a synthesis. Move "
-                "it, or name another."
-            )
+def _read_items(given: Any, settings: SynthesisSettings) -> tuple[str, Iterator[ItemBatch]]:
+    """Read rows as items with an empty response: the name of the source, and batches of items."""
+
+    def make_item(row: dict[str, Any]) -> Any:
+        made = row if settings.make_item is None else settings.make_item(row)
+        rows = made if isinstance(made, list | tuple) else [made] if made is not None else []
+        bare = [{x: y for x, y in one.items() if x not in _RESPONSES} for one in rows]
+        prompts = [one | {"response": ""} for one in bare]
+        return prompts if isinstance(made, list | tuple) else next(iter(prompts), None)
+
+    reading = settings.reading(make_item=make_item)
+    if isinstance(given, str | Path) or hasattr(given, "read"):
+        file = open_items(given, reading, held="prompt")
+        reader = ItemReader.of(file, reading)
+        reader.held = "prompt"
+        return file.name, reader.stream(file, batch_size=_BATCH_ROWS)
+    if not hasattr(given, "columns"):
+        if not isinstance(given, Iterable) or isinstance(given, bytes):
+            what = "a file, or a sequence of texts, items or rows"
+            msg = f"`prompts` must be {what}, got {type(given).__name__}."
             raise InputError(msg)
-    return target, rejected, target.with_name(f"{target.name}.dropped{_SUFFIX}")
+        given = [given] if isinstance(given, Mapping) else list(given)
+        given = [{"prompt": row} if isinstance(row, str) else row for row in given]
+    items, dropped = read_items_in_memory(given, reading)
+    return "prompts", iter([ItemBatch(items=list(items), dropped=dropped, n_rows=len(items))])
 
 
-# One run ---------------------------------------------------------------------------------------
+def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
+    """Find the fault of a prompt and the wrong value; an empty reason where there is none."""
+    if not any(message.content.strip() for message in prompt.prompt):
+        return "no prompt: the conversation holds no text", None
+    if prompt.behavior is None:
+        return "no behavior: which completions a prompt gets depends on it", None
+    if prompt.behavior not in recipes.behaviors:
+        behaviors = ", ".join(recipes.behaviors)
+        return f"unknown behavior: must be one of {behaviors}", shorten(prompt.behavior)
+    return "", None
 
 
-@dataclass(kw_only=True, eq=False)
-class SynthesisRun:
-    """One run: `make_completions` runs it, `summarize` makes its summary."""
+def _refuse_all(source: str, set_aside: SetAside) -> NoReturn:
+    """Refuse a source without a usable prompt, with the reason of the first row."""
+    first, n_rows = set_aside.first[0], set_aside.count
+    way_out = "Declare another `format`."
+    if first.reason.startswith("no prompt"):
+        way_out = 'Name the column that holds them: columns={"prompt": ...}.'
+    elif "behavior" in first.reason:
+        way_out = "Name the behavior of each in a column of its own, or of all with `behavior`."
+    count = "one row" if n_rows == 1 else f"{n_rows:,} rows"
+    msg = (
+        f"{source}: must hold at least one prompt of a behavior, got {count} and a reason "
+        f"against each (first {shorten(first.place())}: {first.reason}). {way_out}"
+    )
+    raise NoDataError(msg)
 
-    plan: SynthesisPlan
-    prompts: Sequence[Item]
-    replies: StoredReplies
-    stopping: threading.Event | None = None
-    progress: Callable[[SynthesisProgress], None] | None = None
 
-    def __post_init__(self) -> None:
-        self._writer = Writer(self.plan, self.replies)
-        self._judge = make_engine(self.plan.judging, self.replies)
-        self._record = RunRecord(self.plan.judging)
-        self._tally = SynthesisTally()
-        self._groups: list[list[Assignment]] = []
+def _hash_prompt(prompt: Item) -> bytes:
+    """Hash conversation and behavior; prompts with the same hash are one."""
+    messages = [[row.role, row.content] for row in prompt.prompt]
+    return hashlib.sha256(as_bytes([messages, prompt.behavior])).digest()
+
+
+# Completions -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class _Completion:
+    """A completion that is wanted, and how its last draft fared.
+
+    `missed` are the propositions that are not as they were asked for; `unmet` are those of them
+    that must hold. `failed` says for each draft what was wrong with it; nothing where it is right.
+    """
+
+    prompt: Item
+    key: bytes
+    slot: Slot
+    id: str
+    number: int
+    traits: Any
+    failed: list[str] = field(default_factory=list)
+    response: str | None = None
+    probabilities: Mapping[str, float | None] = field(default_factory=dict)
+    completion_class: str | None = None
+    missed: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the last draft is right."""
+        return bool(self.failed) and not self.failed[-1]
+
+    def describe(self) -> dict[str, Any]:
+        """Describe what was wanted, and what was written."""
+        return {
+            "id": self.id,
+            "group": self.prompt.id,
+            "behavior": self.prompt.behavior,
+            "label": self.slot.label,
+            "traits": self.traits.wanted,
+            "sampled": self.traits.sampled,
+            "attempts": len(self.failed),
+            "response": self.response,
+        }
+
+    def check(
+        self,
+        labels: Mapping[str, bool],
+        probabilities: Mapping[str, float | None],
+        completion_class: str | None,
+    ) -> str:
+        """Compare a draft with what was wanted; say what is wrong."""
+        self.probabilities, self.completion_class = probabilities, completion_class
+        wanted, verify = self.traits.wanted, self.slot.verify
+        checked = frozenset() if verify == "class" else self.traits.checked
+        answered = [name for name in wanted if probabilities[name] is not None]
+        for name in wanted:
+            if name in checked and name not in answered:
+                return f"no verdict about {name}"
+        self.missed = tuple(name for name in answered if labels[name] != wanted[name])
+        self.unmet = tuple(name for name in self.missed if name in checked)
+        faults = [
+            f"{name} must be {str(wanted[name]).lower()} (p {probabilities[name] or 0.0:.2f})"
+            for name in self.unmet
+        ]
+        if verify != "traits" and completion_class != self.slot.label:
+            label = shorten(self.slot.label)
+            faults.append(f"class must be {label}, got {completion_class or 'none'}")
+        return "; ".join(faults)
+
+
+def _make_rejected(completion: _Completion) -> dict[str, Any]:
+    about = completion.describe() | {"failed": completion.failed, "unmet": completion.unmet}
+    return {key: about[key] for key in _REJECTED}
+
+
+class _Run:
+    """One run: the model that writes, the judge that verifies, and what came about."""
+
+    def __init__(
+        self,
+        model: ChatModel | str,
+        progress: Callable[[SynthesisProgress], None] | None,
+        *,
+        rubric: Rubric | str | Path = "safety",
+        judge: JudgeLike = "local",
+        recipes: Recipes | str | Path | None = None,
+        settings: SynthesisSettings | None = None,
+        **given: Any,
+    ) -> None:
+        own = {row.name for row in fields(SynthesisSettings)} & given.keys()
+        self.settings = change_fields(
+            settings or SynthesisSettings(), {name: given.pop(name) for name in own}
+        )
+        self._judging = plan_judging(judge, rubric, threshold=self.settings.threshold)
+        self._rubric = self._judging.rubric
+        # held as a judge is: a model with its seed, temperature, limits and price
+        self._writer = LlmJudge(
+            model=model,
+            mode="single",
+            probability="stated",
+            temperature=self.settings.temperature,
+            language=self.settings.language,
+            seed=self.settings.seed,
+            **given,
+        )
+        self._recipes = load_recipes(recipes, rubric=self._rubric)
+        self._progress, self._record = progress, RunRecord(self._judging)
+        self._prompts: list[Item] = []
+        self._waiting: list[list[_Completion]] = []
+        self._tasks: list[asyncio.Task[Outcome[tuple[str, str]]]] = []
+        self._counts: Counter[Any] = Counter()
+        self._n_reused = 0
         self._is_judging = False
 
-    def make_completions(self) -> Iterator[Assignment]:
+    def read_prompts(self, given: Any, set_aside: SetAside) -> None:
+        """Read all prompts, each once; the others are set aside."""
+        source, batches = _read_items(given, self.settings)
+        by_key: dict[bytes, Item] = {}
+        for batch in batches:
+            set_aside.add(batch.dropped)
+            for item in batch.items:
+                messages = item.prompt
+                while messages and messages[-1].role in _FROM_ASSISTANT:  # a response
+                    messages = messages[:-1]
+                behavior = item.behavior or self.settings.behavior
+                prompt = Item(id=item.id, prompt=messages, response="", behavior=behavior)
+                reason, value = _find_problem(prompt, self._recipes)
+                first = prompt if reason else by_key.setdefault(_hash_prompt(prompt), prompt)
+                if first is not prompt:
+                    reason = f"the same prompt as {shorten(first.id)!r}"
+                if reason:
+                    drop = Dropped(reason=reason, source=source, item=item.id, value=value)
+                    set_aside.add([drop])
+        if not by_key:
+            _refuse_all(source, set_aside)
+        self._prompts = list(by_key.values())
+
+    def make_completions(
+        self, replies: StoredReplies, stopping: threading.Event | None
+    ) -> Generator[_Completion]:
         """Give the completions of each prompt, in the order of the prompts."""
-        prompts = iter(self.prompts)
-        tell = None if self.progress is None else self._tell
+        self._replies, prompts = replies, iter(self._prompts)
+        self._caller = Caller(self._writer, retry_failures=replies.retry_failures, live=None)
+        self._engine = make_engine(self._judging, replies)
+        tell = None if self._progress is None else self._tell
         try:
-            with run_engine(self, stopping=self.stopping, report=tell) as ask:
+            with run_engine(self, stopping=stopping, report=tell) as ask:
                 while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
-                    self._groups = [list(list_assignments(each, self.plan)) for each in some]
-                    self._write_and_verify(ask)
-                    for group in self._groups:
-                        self._tally.add(group)
-                    groups, self._groups = self._groups, []
+                    self._waiting = [list(self._list_completions(each)) for each in some]
+                    for _ in range(self.settings.n_attempts):
+                        rows = [x for group in self._waiting for x in group if not x.is_done]
+                        if not rows:
+                            break
+                        written = ask(self._write(rows))
+                        self._is_judging = True
+                        faults = ask(self._verify(rows, written))
+                        self._is_judging = False
+                        for each, fault in zip(rows, faults, strict=True):
+                            each.failed.append(fault)
+                    groups, self._waiting = self._waiting, []
+                    for group in groups:
+                        done = [each for each in group if each.is_done]
+                        self._counts["n_prompts"] += 1
+                        self._counts["n_complete"] += len(done) == len(group)
+                        self._counts["n_written"] += len(done)
+                        self._counts["n_rejected"] += len(group) - len(done)
+                        for name, several in (("n_wanted", group), ("n_written", done)):
+                            about = [(name, x.prompt.behavior, x.slot.label) for x in several]
+                            self._counts.update(about)
                     for group in groups:
                         yield from group
         except CostLimitReachedError as error:
-            n_done = self._tally.counts["n_prompts"]
-            done = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
-            raise CostLimitReachedError(f"{error} {done} done.") from error
+            n_done = self._counts["n_prompts"]
+            prompts_are = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
+            raise CostLimitReachedError(f"{error} {prompts_are} done.") from error
 
-    def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
-        """Say how it went; `outputs` are the files that were written."""
-        self._record.report(self._judge.counts)
-        known = {**vars(self._writer.counts), "n_reused": self._writer.n_reused}
-        return self._tally.summarize(
-            self.plan,
-            calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
-            judge_calls=self._record.summarize_calls(),
-            n_dropped=set_aside.count,
-            dropped=set_aside.first,
-            **{"output": None, "rejected_output": None, "dropped_output": None} | outputs,
-        )
+    def _list_completions(self, prompt: Item) -> Iterator[_Completion]:
+        """List the completions that a prompt is to get, in the order of its recipe."""
+        behavior, key = str(prompt.behavior), _hash_prompt(prompt)
+        slots = [slot for slot in self._recipes.behaviors[behavior] for _ in range(slot.count)]
+        counts: Counter[str] = Counter()
+        for number, slot in enumerate(slots):
+            counts[slot.label] += 1
+            traits = draw_traits(
+                slot,
+                rubric=self._rubric,
+                behavior=self._rubric.behavior(behavior),
+                recipes=self._recipes,
+                key=f"{self._writer.seed}/{key.hex()}/{number}",
+            )
+            name = f"{prompt.id}/{slot.label}/{counts[slot.label]}"
+            yield _Completion(
+                prompt=prompt, key=key, slot=slot, id=name, number=number, traits=traits
+            )
 
-    @property
-    def counts(self) -> CallCounts:
-        """Counts of the writer's calls."""
-        return self._writer.counts
+    # What is written, and what the judge says of it
 
-    @property
-    def n_done(self) -> int:
-        """Completions until now."""
-        return sum(each.is_done for group in self._groups for each in group)
+    async def _write(self, rows: Sequence[_Completion]) -> list[str]:
+        """Write a draft of each; say what is wrong with its text. Raises what ends the run."""
+        calls, caller = [self._make_call(each) for each in rows], self._caller
+        stored: Any = {}
+        seen = caller.n_by_others
+        if caller.store is not None:
+            stored = await caller.store.aget(caller.judge_id, list({call.item for call in calls}))
+        self._tasks = []
+        for call in calls:
+            blobs = stored.get(call.item, {}).get(call.name, ())
+            answer = caller.answer(call, blobs, lambda: None, seen=seen)
+            self._tasks.append(asyncio.create_task(answer))
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            if (error := task.exception()) is not None:
+                raise caller.error or error
+        faults = []
+        for each, task in zip(rows, self._tasks, strict=True):
+            outcome = task.result()
+            self._n_reused += outcome.is_reused
+            why = f"no reply: {getattr(outcome.failure, 'reason', '')}"
+            each.response, fault = outcome.value or (None, why)
+            each.probabilities, each.completion_class = {}, None
+            each.missed = each.unmet = ()
+            faults.append(fault)
+        return faults
 
-    async def start(self) -> None:
-        """Open the stores."""
-        await self._writer.start()
-        await self._judge.start()
-
-    def stop(self) -> None:
-        """Begin no more calls; calls that are sent may finish."""
-        self._writer.stop()
-        self._judge.stop()
-
-    async def close(self, *, drain_s: float | None = None) -> None:
-        """Wait for the calls in flight, and store their replies."""
-        self.stop()
-        try:
-            await self._writer.close(drain_s=drain_s)
-        finally:
-            await self._judge.close(drain_s=drain_s)
-
-    def _write_and_verify(self, ask: Callable[[Any], Any]) -> None:
-        """Write and verify drafts, and repeat this for rejected ones, up to `n_attempts` times."""
-        waiting = [each for group in self._groups for each in group]
-        for _ in range(self.plan.settings.n_attempts):
-            drafts = ask(self._writer.write(waiting))
-            self._is_judging = True
-            ask(self._verify(waiting, drafts))
-            self._is_judging = False
-            for each, draft in zip(waiting, drafts, strict=True):
-                each.drafts.append(draft)
-            waiting = [each for each in waiting if not each.is_done]
-            if not waiting:
-                return
-
-    async def _verify(self, assignments: Sequence[Assignment], drafts: Sequence[Draft]) -> None:
-        """Add the judge's verdicts to drafts; drafts without a text stay as they are."""
-        pairs = zip(assignments, drafts, strict=True)
-        pending = [(each, draft) for each, draft in pairs if draft.reason is None]
+    async def _verify(self, rows: Sequence[_Completion], faults: Sequence[str]) -> list[str]:
+        """Ask the judge about drafts that have a text; say what is wrong with each."""
+        pending = [(k, each) for k, each in enumerate(rows) if not faults[k]]
+        found = [shorten(fault, width=240) for fault in faults]
         if not pending:
-            return
-        items = [
-            replace(each.prompt, id=each.id, response=draft.response) for each, draft in pending
-        ]
-        verdicts = await self._judge.ask(items)
-        judged = make_verdicts(items, verdicts, self.plan.judging)
+            return found
+        items = [replace(each.prompt, id=each.id, response=each.response) for _, each in pending]
+        verdicts = await self._engine.ask(items)
+        judged = make_verdicts(items, verdicts, self._judging)
         self._record.add(items, judged, verdicts)
         classes = {
             row: each.classes[number]
@@ -412,44 +758,241 @@ class SynthesisRun:
             for row, number in zip(each.rows.tolist(), each.hard.tolist(), strict=True)
             if number >= 0
         }
-        labels = judged.labels.tolist()
-        for row, (each, draft) in enumerate(pending):
-            values = zip(judged.questions, judged.probabilities[row].tolist(), strict=True)
-            draft.probabilities = {name: None if math.isnan(p) else p for name, p in values}
-            draft.completion_class = classes.get(row)
-            _check(each, draft, dict(zip(judged.questions, labels[row], strict=True)))
+        names, labels = judged.questions, judged.labels.tolist()
+        for row, (k, each) in enumerate(pending):
+            values = zip(names, judged.probabilities[row].tolist(), strict=True)
+            found[k] = each.check(
+                dict(zip(names, labels[row], strict=True)),
+                {name: None if math.isnan(p) else p for name, p in values},
+                classes.get(row),
+            )
+        return found
 
-    def _tell(self, state: CallCounts) -> None:
-        """Say how far it is, by how the calls of the writer stand."""
-        n_done = [sum(each.is_done for each in group) for group in self._groups]
-        n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))
-        counts = self._tally.counts
-        if self.progress is not None:
-            self.progress(
+    def _make_call(self, completion: _Completion) -> Call[tuple[str, str]]:
+        """Make the call for the next draft."""
+        attempt, writer = len(completion.failed) + 1, self._writer
+        task, temperature = self._write_task(completion), writer.temperature
+        if temperature is not None:
+            temperature = round(min(temperature + _WARMER * (attempt - 1), _HOTTEST), 3)
+        content_of_call = [task, temperature, writer.seed, completion.number, attempt]
+        digest = hashlib.sha256(as_bytes(content_of_call)).hexdigest()
+
+        def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
+            words = _choose_words(writer.language)
+            shown = fence_item(completion.prompt.prompt, {}, nonce=new_nonce())
+            content = f"{words['opening']}\n{shown}\n{words['closing']}"
+            return ChatRequest(
+                messages=(
+                    Message(role="system", content=task),
+                    Message(role="user", content=content),
+                ),
+                form="text",
+                max_tokens=self.settings.max_tokens,
+                temperature=temperature,
+                seed=make_seed(f"{completion.key.hex()}/{digest}") % _LARGEST_SEED,
+            )
+
+        name = f"write/{digest[:32]}"
+        return Call(item=completion.key, name=name, request=request, read=_read_draft)
+
+    def _write_task(self, completion: _Completion) -> str:
+        """Write the system message, which holds no part of the conversation."""
+        language, recipes = self._writer.language, self._recipes
+        words, asked = _choose_words(language), _read_words()
+        points = {}
+        for name, state in completion.traits.wanted.items():
+            # where the language has no words, the other language is used
+            if (given := recipes.instructions.get(name)) is not None:
+                text = pick_language(given.when_true if state else given.when_false, language) or ""
+            else:
+                question = pick_language(self._rubric.question(name).text, language) or name
+                text = asked["asked"][language].replace(
+                    "{answer}", asked["answers"][language][state]
+                )
+                text = text.replace("{question}", question)
+            points[name] = f"- {escape_invisible(text)}"
+        brief = pick_language(completion.slot.brief or {}, language)
+        task = [words["brief"].replace("{brief}", escape_invisible(brief))] if brief else []
+        task += [words["task"], *points.values()]
+        if completion.missed:
+            task += ["", words["missed"], *(points[name] for name in completion.missed)]
+        sections = [
+            [words["role"]],
+            [
+                words["conversation_heading"],
+                "",
+                words["conversation"],
+                words["is_data"],
+                words["escapes"],
+            ],
+            [words["task_heading"], "", *task],
+            [words["reply_heading"], "", words["reply"]],
+        ]
+        return "\n\n".join("\n".join(section) for section in sections)
+
+    # What `run_engine` asks of an engine
+
+    @property
+    def counts(self) -> CallCounts:
+        """Counts of the writer's calls."""
+        return self._caller.counts
+
+    @property
+    def n_done(self) -> int:
+        """Completions that are right."""
+        return sum(each.is_done for group in self._waiting for each in group)
+
+    async def start(self) -> None:
+        """Open the stores; drafts are found by all that they depend on besides prompt and task."""
+        writer = self._writer
+        depends_on = {
+            "writes": _read_words()["version"],
+            "words": list(_choose_words(writer.language).values()),
+            "model": dict(writer.chat_model.settings),
+            "max_tokens": self.settings.max_tokens,
+        }
+        described = {"name": writer.name, "writes": "completions", "language": writer.language}
+        fingerprint = hash_content(depends_on)
+        await self._caller.start(self._replies, fingerprint=fingerprint, description=described)
+        await self._engine.start()
+
+    def stop(self) -> None:
+        """Begin no more calls; calls that are sent may finish."""
+        self._caller.stop()
+        self._engine.stop()
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Wait for the calls in flight, and store their replies."""
+        self.stop()
+        try:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=drain_s)
+            for task in self._tasks:
+                task.cancel()
+            await self._caller.close()
+        finally:
+            await self._engine.close(drain_s=drain_s)
+
+    def _tell(self, calls: CallCounts) -> None:
+        n_complete = sum(all(each.is_done for each in group) for group in self._waiting)
+        if self._progress is not None:
+            self._progress(
                 SynthesisProgress(
-                    n_prompts=counts["n_prompts"] + n_complete,
-                    n_prompts_in_all=len(self.prompts),
-                    n_written=counts["n_written"] + sum(n_done),
-                    n_rejected=counts["n_rejected"],
-                    n_calls=state.n_calls,
-                    n_in_flight=state.n_in_flight,
-                    concurrency=state.concurrency,
-                    cost=state.cost,
+                    n_prompts=self._counts["n_prompts"] + n_complete,
+                    n_prompts_in_all=len(self._prompts),
+                    n_written=self._counts["n_written"] + self.n_done,
+                    n_rejected=self._counts["n_rejected"],
                     is_judging=self._is_judging,
-                    is_stopped=state.is_stopped,
+                    calls=calls,
                 )
             )
 
+    # Results
 
-def _check(assignment: Assignment, draft: Draft, labels: Mapping[str, bool]) -> None:
-    """Note which traits do not hold, and whether the class is another one."""
-    slot, wanted = assignment.slot, assignment.traits.wanted
-    checked = assignment.traits.checked if slot.verify != "class" else frozenset()
-    answered = [name for name in wanted if draft.probabilities[name] is not None]
-    unclear = [name for name in wanted if name in checked and name not in answered]
-    if unclear:
-        draft.reason = f"no verdict about {unclear[0]}"
-        return
-    draft.missed = tuple(name for name in answered if labels[name] != wanted[name])
-    draft.unmet = tuple(name for name in draft.missed if name in checked)
-    draft.wrong_class = slot.verify != "traits" and draft.completion_class != slot.label
+    def make_row(self, completion: _Completion) -> dict[str, Any]:
+        """Make the row of a completion that is right; a prompt of one user text is that text."""
+        messages = completion.prompt.prompt
+        is_text = len(messages) == 1 and messages[0].role == "user"
+        about = completion.describe() | {
+            "prompt": messages[0].content
+            if is_text
+            else [{"role": row.role, "content": row.content} for row in messages],
+            "worst_label": self._recipes.behaviors[str(completion.prompt.behavior)][-1].label,
+            "probabilities": completion.probabilities,
+            "completion_class": completion.completion_class,
+            "model": self._writer.name,
+            "judge": self._judging.judge.name,
+            "judge_fingerprint": self._judging.fingerprint,
+            "recipes": self._recipes.title,
+            "seed": self._writer.seed,
+        }
+        return {key: about[key] for key in _ROW}
+
+    def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
+        """Say how it went; `outputs` are the files that were written."""
+        judging, calls, counts = self._judging, self._caller.counts, self._counts
+        self._record.report(self._engine.counts)
+        kinds = dict.fromkeys(
+            (behavior, slot.label)
+            for behavior, row in self._recipes.behaviors.items()
+            for slot in row
+            if counts["n_wanted", behavior, slot.label]
+        )
+        lacking = [
+            f"no completion of {shorten(name)} came about with its worst label, "
+            f"{shorten(row[-1].label)!r}: no reward can be fitted to that behavior"
+            for name, row in self._recipes.behaviors.items()
+            if counts["n_wanted", name, row[-1].label]
+            and not counts["n_written", name, row[-1].label]
+        ]
+        known = ("n_calls", "n_retries", "prompt_tokens", "cached_tokens", "completion_tokens")
+        numbers = ("n_prompts", "n_complete", "n_written", "n_rejected")
+        files_written = dict.fromkeys(("output", "rejected_output", "dropped_output")) | outputs
+        return SynthesisSummary(
+            **dict[str, Any](files_written),
+            rubric=self._rubric.name,
+            rubric_version=self._rubric.version,
+            rubric_hash=self._rubric.content_hash,
+            recipes=self._recipes.title,
+            model=self._writer.name,
+            judge=judging.judge.name,
+            judge_fingerprint=judging.fingerprint,
+            threshold=judging.threshold,
+            language=self._writer.language,
+            seed=self._writer.seed,
+            n_attempts=self.settings.n_attempts,
+            **dict[str, Any]((name, counts[name]) for name in numbers),
+            slots=tuple(
+                SlotCount(
+                    behavior=behavior,
+                    label=label,
+                    n_wanted=counts["n_wanted", behavior, label],
+                    n_written=counts["n_written", behavior, label],
+                )
+                for behavior, label in kinds
+            ),
+            n_dropped=set_aside.count,
+            dropped=set_aside.first,
+            calls=CallSummary(
+                **{name: getattr(calls, name) for name in known},
+                n_reused=self._n_reused,
+                cost=calls.cost,
+                steps_down=calls.adaptations,
+                failures={},
+                missing_mass={},
+            ),
+            judge_calls=self._record.summarize_calls(),
+            notes=(*judging.notes, *note_distrust(judging.judge), *lacking),
+        )
+
+
+# Words -----------------------------------------------------------------------------------------
+
+_LARGEST_SEED = 2**31
+"""Servers accept seeds below this."""
+
+_HOTTEST = 2.0
+_WARMER = 0.1
+"""Each further draft has a higher temperature, so that it differs where a server ignores seeds."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@cache
+def _read_words() -> dict[str, Any]:
+    text = (files("voirdire") / "data" / "writer.yaml").read_text(encoding="utf-8")
+    words: dict[str, Any] = document_from_text(text, source="writer.yaml", what="words").value
+    return words
+
+
+def _choose_words(language: str) -> dict[str, str]:
+    return {part: texts[language] for part, texts in _read_words()["words"].items()}
+
+
+def _read_draft(reply: Reply) -> tuple[str, str]:
+    """Read a draft from a reply, and what is wrong with its text."""
+    answer = strip_reasoning(_SURROGATES.sub("\ufffd", reply.text))
+    text = (answer or "").strip()
+    if reply.finish_reason == "length" or answer is None:
+        return text, "cut off: the reply ended at its most tokens"
+    return text, "" if text else "empty reply"
