@@ -354,7 +354,7 @@ OTHERS = [
     Run(
         "synthesize",
         "synthesize {inputs}/prompts.jsonl --rubric {inputs}/tiny.yaml --model openai/writer"
-        " --base-url {server} --judge judge.yaml --concurrency 1"
+        " --recipes {inputs}/recipes.yaml --base-url {server} --judge judge.yaml --concurrency 1"
         " --attempts 6 -o out.jsonl --json",
         shapes=("out.jsonl",),
     ),

@@ -31,6 +31,23 @@ behaviors:
       good: not rude
       poor: otherwise
 """
+RECIPES = """
+schema: voirdire.recipes/1
+name: tiny
+version: "1"
+rubric: tiny
+recipes:
+  refuse:
+    - label: good
+    - label: poor
+      sampled: {from: [required, undesired]}
+    - label: bad
+      sampled: {from: [unacceptable]}
+  chat:
+    - label: good
+    - label: poor
+      demands: {rude: true}
+"""
 KINDS = """
 schema: voirdire.rubric/1
 name: kinds
@@ -368,6 +385,7 @@ def write_documents(folder: Path) -> None:
     """Write rubrics and weights."""
     for name, text in (("tiny", RUBRIC), ("kinds", KINDS), ("pairs", PAIRS), ("broken", BROKEN)):
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (folder / "recipes.yaml").write_text(RECIPES, encoding="utf-8")
     (folder / "weights.json").write_text(
         json.dumps(
             {
