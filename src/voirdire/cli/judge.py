@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from voirdire import judging, reporting
@@ -15,6 +16,9 @@ from voirdire.cli.calls import UsageError, require, rewrite_as_options, say
 from voirdire.cli.models import ASKING, OF_REPLIES, AskingOptions, are_several, make_judges
 from voirdire.cli.progress import watch_judges
 from voirdire.errors import InputError
+
+_MOST_SAID = 5
+"""Files without verdicts that are named."""
 
 
 @typed.group_of()
@@ -30,6 +34,7 @@ def judge_command(
     rubric: typed.RubricName = "safety",
     judge: typed.JudgeName = "local",
     settings: JudgingOptions = JudgingOptions(),
+    shard: typed.Shard = None,
     workers: typed.Workers = 0,
     asking: AskingOptions = AskingOptions(),
     show_prompt: bool = False,
@@ -40,14 +45,15 @@ def judge_command(
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
 
     The file appears whole, or not at all. Replies of a language model are kept, and never paid for
-    twice: after an interruption the same command goes on from them.
+    twice: after an interruption the same command goes on from them. A folder gets a folder of
+    verdicts, -o verdicts/, a file for each of its files; what is there is not judged again.
 
     Parameters
     ----------
     items
         Prompts with responses: JSONL, CSV, Parquet or JSON, or a folder; - reads standard input.
     output
-        The verdicts: .parquet, .jsonl or .csv; - prints JSONL.
+        The verdicts: .parquet, .jsonl or .csv, or a folder; - prints JSONL.
     judge
         Who answers: local, a file that `voirdire distill` made, or a language model such as
         openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, a jury, or of several judges
@@ -84,10 +90,49 @@ def judge_command(
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
         raise UsageError(msg)
     printed.check_streamed(output)
+    if shard is not None or (not several and _is_folder(output)):
+        require(not several, "`--shard` takes one judge. Judge with one after another.")
+        _judge_folder(items, output, settings, judge=judges[0], rubric=rubric, shard=shard,
+                      printed=printed)  # fmt: skip
+        return
     judged = run_judges(items, str(output), settings, judge=judge, judges=judges, rubric=rubric)
     result: Any = judged if several else judged[0]
     printed.print(result, *([reporting.ResultTables(result)] if judged else []))
     if say_problems(judged) or judged.failed:
+        raise SystemExit(1)
+
+
+def _is_folder(output: Path) -> bool:
+    return str(output) != "-" and (output.is_dir() or not output.suffix)
+
+
+def _judge_folder(
+    source: str,
+    folder: Path,
+    settings: judging.JudgingSettings,
+    *,
+    judge: Any,
+    rubric: str,
+    shard: str | None,
+    printed: printing.Printed,
+) -> None:
+    """Judge a folder of files, or a shard of it; what fails of it is said, and is the status."""
+    keeping = printing.keep_when_stopped(
+        source, store=settings.store, keeps=not isinstance(judge, str)
+    )
+    with keeping, watch_judges(source) as tell:
+        told = partial(tell, "judging")
+        about: dict[str, Any] = {"judge": judge, "rubric": rubric, "settings": settings}
+        summary = judging.judge_folder(source, folder, shard=shard, progress=told, **about)
+    printed.print(summary, reporting.ResultTables(summary))
+    failed = list(summary.failed.items())
+    for name, why in failed[:_MOST_SAID]:
+        say(f"voirdire: {shorten(name)} has no verdicts: {rewrite_as_options(why)}")
+    if len(failed) > _MOST_SAID:
+        say(f"voirdire: {len(failed) - _MOST_SAID:,} more files have none; --json lists them.")
+    several = judging.SeveralJudged()
+    several.append(summary.judged)
+    if (summary.judged.n_items and say_problems(several)) or failed:
         raise SystemExit(1)
 
 

@@ -19,10 +19,10 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice
 from json import JSONDecodeError
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -38,6 +38,7 @@ __all__ = [
     "MAX_COLUMNS",
     "MAX_ROW_BYTES",
     "DataFile",
+    "FileRows",
     "RowError",
     "Source",
     "check_header",
@@ -59,6 +60,14 @@ __all__ = [
     "split_sheet",
     "write_csv",
 ]
+
+
+class FileRows(NamedTuple):
+    """Some rows of a file of JSONL or Parquet, counted from 0."""
+
+    path: Path
+    rows: range
+
 
 Source: TypeAlias = str | Path | IO[bytes]
 
@@ -154,7 +163,7 @@ class DataFile:
 
     def __init__(
         self,
-        source: Source,
+        source: Source | FileRows,
         *,
         format: str | None = None,  # noqa: A002  # the word people use for it
         delimiter: str | None = None,
@@ -162,6 +171,9 @@ class DataFile:
         sheet: str | None = None,
         held: str = "label",
     ) -> None:
+        self.rows: range | None = None
+        if isinstance(source, FileRows):
+            source, self.rows = source
         self.name = _name(source)
         source, named = split_sheet(source)
         sheet = named or sheet
@@ -359,7 +371,7 @@ def files_of(source: str | Path, *, held: str = "verdicts") -> list[str | Path]:
     """List the files of a folder, sorted by name; return another source itself.
 
     Hidden files, lists of dropped rows, and stores of replies are left out; of items there may be
-    packed files too.
+    packed files too. Verdicts of two runs over one file, or of some parts of a file, are refused.
     """
     folder = Path(source)
     packed = "" if held == "verdicts" else r"(?:\.gz|\.bz2|\.xz)?"
@@ -377,7 +389,35 @@ def files_of(source: str | Path, *, held: str = "verdicts") -> list[str | Path]:
             f".csv), got the folder {str(folder)!r} without any. Name the files themselves."
         )
         raise NoDataError(msg)
+    if held == "verdicts":
+        _check_one_run(found)
     return [*found]
+
+
+_KEYED = re.compile(r"(.+?)(?:\.(\d+)-of-(\d+))?\.([0-9a-f]{16})\.\w+")
+"""What `voirdire judge` calls the verdicts on a file of a folder, or on a part of one."""
+
+
+def _check_one_run(paths: Sequence[Path]) -> None:
+    """Refuse verdicts of two runs on one file, and on some parts of a file only."""
+    runs: dict[str, dict[tuple[str, str | None], list[Path]]] = {}
+    for path in paths:
+        if named := _KEYED.fullmatch(path.name):
+            name, _, of, key = named.groups()
+            runs.setdefault(name, {}).setdefault((key, of), []).append(path)
+    for name, found in runs.items():
+        if len(found) > 1:
+            (first, *_), (second, *_) = list(found.values())[:2]
+            raise InputError(
+                f"{first.parent}: must hold the verdicts of one run on {shorten(name)!r}, got "
+                f"{first.name!r} and {second.name!r}. Move those of one run away."
+            )
+        ((_, of), parts) = next(iter(found.items()))
+        if of is not None and len(parts) < int(of):
+            raise InputError(
+                f"{parts[0].parent}: must hold all {of} parts of {shorten(name)!r}, got "
+                f"{len(parts)}. Judge the other shards first."
+            )
 
 
 # Lines and records ----------------------------------------------------------------------------
@@ -531,7 +571,8 @@ def decode_json(text: bytes | str, *, what: str = "line", column: str | None = N
 
 def json_lines(file: DataFile) -> Iterator[tuple[int, Any, int]]:
     """Yield line, value and size of every line that is not blank; a `Dropped` for invalid JSON."""
-    for number, text in file.lines():
+    rows = file.rows or range(sys.maxsize)
+    for number, text in islice(file.lines(), rows.start, rows.stop):
         try:
             if text is None:
                 raise RowError(f"line {_TOO_LONG}")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.io.declared import ItemLayout
-    from voirdire.io.files import Source
+    from voirdire.io.files import FileRows, Source
     from voirdire.io.messages import Draft
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import RowShape
@@ -200,7 +200,7 @@ def stream_items(
     return ItemReader.of(file, reading).stream(file, batch_size=size)
 
 
-def open_items(source: Source, layout: ItemLayout, *, held: str = "item") -> DataFile:
+def open_items(source: Source | FileRows, layout: ItemLayout, *, held: str = "item") -> DataFile:
     """Open a file of items, or a folder of its parts; `held` names its content in messages."""
     found = files_of(source, held=f"{held}s") if isinstance(source, str | Path) else [source]
     parts = [

@@ -7,6 +7,7 @@ yields one row after another in bounded memory, for items and comparisons.
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -657,13 +658,16 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
     A stream is held as a whole, since Parquet is read from its end.
     """
     opened = _path_or_bytes(file)
-    start, n_rows = 0, _MIN_ROWS
-    while True:
+    rows = file.rows or range(sys.maxsize)
+    first = start = rows.start
+    n_rows = _MIN_ROWS
+    while start < rows.stop:
         with _explain_broken_parquet(file.name):
             place = io.BytesIO(opened) if isinstance(opened, bytes) else opened
             scanned = pl.scan_parquet(place, glob=False, hive_partitioning=False)
-            if start == 0:
+            if start == first:
                 check(scanned.collect_schema().names())
+            n_rows = min(n_rows, rows.stop - start)
             frame = scanned.slice(start, n_rows).collect()
         bytes_a_row = max(int(frame.estimated_size() / max(frame.height, 1)), 1)
         names = frame.columns

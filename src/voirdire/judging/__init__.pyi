@@ -15,6 +15,8 @@ from voirdire.judging.estimate import estimate_run as estimate_run
 from voirdire.judging.file_run import SeveralJudged as SeveralJudged
 from voirdire.judging.file_run import judge_file as judge_file
 from voirdire.judging.file_run import judge_file_with_several as judge_file_with_several
+from voirdire.judging.folder_run import FolderSummary as FolderSummary
+from voirdire.judging.folder_run import judge_folder as judge_folder
 from voirdire.judging.judges_file import load_judges as load_judges
 from voirdire.judging.jury import JudgeLike as JudgeLike
 from voirdire.judging.jury import JuryJudge as JuryJudge

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.files import FileRows
 from voirdire.records import Dropped, Item
 from voirdire.records.plain import encode_json
 
@@ -75,9 +76,11 @@ def read_items_in_memory(
 
 
 class ItemSource:
-    """A file of items with its layout; `name` stands for it in messages."""
+    """A file of items, or rows of one, with its layout; `name` stands for it in messages."""
 
     def __init__(self, *, source: Any, layout: ItemLayout) -> None:
+        self._rows = source if isinstance(source, FileRows) else None
+        source = source if self._rows is None else self._rows.path
         self.source, self.layout = source, layout
         self.name = "<stdin>" if str(source) == "-" else str(source)
         self._format: ItemFormat | None = layout.format
@@ -103,7 +106,7 @@ class ItemSource:
     def _open(self) -> Any:
         """Return what to read: the file, or its saved copy from the beginning."""
         if self._saved is None:
-            return self.source
+            return self._rows or self.source
         self._saved.seek(0)
         return self._saved
 

@@ -63,12 +63,19 @@ class Stopping(threading.Event):
         self.at_once = threading.Event()
 
 
-def split_into_batches(items: Iterable[Item], most: int | None = None) -> Iterator[list[Item]]:
-    """Cut items into batches of at most so many, and of a bounded length."""
+def split_into_batches(
+    items: Iterable[Item | None], most: int | None = None
+) -> Iterator[list[Item]]:
+    """Cut items into batches of at most so many, and of a bounded length; None ends a batch."""
     most = most or BATCH_ITEMS
     waiting: list[Item] = []
     n_characters = 0
     for item in items:
+        if item is None:
+            if waiting:
+                yield waiting
+            waiting, n_characters = [], 0
+            continue
         waiting.append(item)
         n_characters += len(item.response)
         for message in item.prompt:
@@ -81,7 +88,7 @@ def split_into_batches(items: Iterable[Item], most: int | None = None) -> Iterat
 
 
 def judge_batches(
-    items: Iterable[Item],
+    items: Iterable[Item | None],
     plan: JudgingPlan,
     record: RunRecord,
     *,
@@ -94,8 +101,9 @@ def judge_batches(
 
     Parameters
     ----------
-    items : iterable of Item
-        For a judge that makes calls, it is read in a thread, a few batches ahead.
+    items : iterable of Item or None
+        For a judge that makes calls, it is read in a thread, a few batches ahead. None ends a
+        batch.
     plan : JudgingPlan
         The judge and the rubric.
     record : RunRecord

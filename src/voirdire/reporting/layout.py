@@ -22,6 +22,7 @@ _VIEWS = {
     "AltTestResult": "examination.examination_view",
     "Certificate": "results.certificate_view",
     "Examination": "examination.examination_view",
+    "FolderSummary": "verdicts.folder_view",
     "GoldExamination": "results_sections.gold_view",
     "JudgingSummary": "verdicts.judging_view",
     "PowerResult": "results.power_view",
@@ -46,8 +47,8 @@ def rows(result: Any, **options: Any) -> View:
     Parameters
     ----------
     result : Examination, AltTestResult, GoldExamination, RateReport, ProbeReport, PowerResult, \
-            Certificate, JudgingSummary, SeveralJudged, ReplyListing, RewardFit, RewardModel, \
-            RewardExamination, ScoringSummary, SynthesisSummary, TrainingRun or Replay
+            Certificate, JudgingSummary, FolderSummary, SeveralJudged, ReplyListing, RewardFit, \
+            RewardModel, RewardExamination, ScoringSummary, SynthesisSummary, TrainingRun or Replay
         What was found.
     **options
         What belongs to a kind of result: `changes` of a certificate; of an examination `items`,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging import (
         CallSummary,
+        FolderSummary,
         JudgingSummary,
         ReplyListing,
         RunEstimate,
@@ -318,6 +320,17 @@ def judging_view(summary: JudgingSummary) -> View:
               if summary.untrusted else ()),
         ),
     )  # fmt: skip
+
+
+def folder_view(summary: FolderSummary) -> View:
+    """Say what a run over a folder answered, and how many files have their verdicts."""
+    view = judging_view(summary.judged)
+    n_now = summary.n_files - summary.n_files_there - len(summary.failed)
+    files = say("judging.files", files=Count(summary.n_files, "files"), n=n_now,
+                there=summary.n_files_there, failed=len(summary.failed))  # fmt: skip
+    if not summary.judged.n_items:  # nothing was judged now
+        return replace(view, lead=(files,), blocks=(), notes=())
+    return replace(view, lead=(files, *view.lead))
 
 
 def _or_none(value: float) -> float | None:
