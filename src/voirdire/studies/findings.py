@@ -292,7 +292,8 @@ def _measure_distances(matrix: LabelMatrix) -> NDArray[np.float64]:
     further = np.full(matrix.answers.shape, -1.0)
     for column, answers in enumerate(matrix.answers.T):
         further[:, column] = average((answers, human) for human in humans) - among
-    return np.nan_to_num(further, nan=-1.0)
+    further[np.isnan(further)] = -1.0
+    return further
 
 
 def _find_texts(

@@ -29,7 +29,7 @@ from voirdire.studies.label_matrix import Side, check_numbering, check_words, un
 from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -183,40 +183,26 @@ def rate(
     group_of = _groups(by, metadata)
     results, dropped = [], [*people.dropped, *machines.dropped]
     for question in shared:
-        verdict_table = machines.of_questions([question])
         label_table = people.of_questions([question])
+        verdict_table = machines.of_questions([question])
         for judge in verdict_table.raters:
             own = verdict_table.of_raters([judge])
-            check_numbering(label_table, own)
-            data = _Question(own, label_table, yes)
-            told, judged = label_table.item.used(), {*data.items}
-            if n_lost := len([item for item in told if item not in judged]):
-                if n_lost == len(told):
-                    msg = (
-                        f"`humans` must share items with `judges`, got none in common for "
-                        f"{shorten(judge)!r}: its first item is {shorten(data.items[0])!r}, and "
-                        f"theirs {shorten(told[0])!r}. Use the same item ids in both."
-                    )
-                    raise NoDataError(msg)
-                reason = f"{n_lost} labelled items without a verdict"
-                dropped.append(
-                    Dropped(reason=reason, source="humans", rater=judge, question=question)
-                )
-            settings: dict[str, Any] = {
-                "labelled": labelled,
-                "clusters": data.clusters() if clustered else None,
-                "confidence_level": confidence_level,
-            }
-            verdicts = data.verdicts(probabilities=probabilities)
+            dropped += _drop_unjudged(own, label_table, judge, question)
+            rated = _Rated(own, label_table, yes, probabilities=probabilities)
+            if clustered:
+                rated.find_clusters()
+            settings: Any = {"labelled": labelled, "confidence_level": confidence_level}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DegenerateDataWarning)
-                question_rate = QuestionRate(
-                    question=question,
-                    judge=judge,
-                    result=estimate_rate(verdicts, data.labels, method=method, **settings),
-                    n_annotators=len(label_table.raters),
+                results.append(
+                    QuestionRate(
+                        question=question,
+                        judge=judge,
+                        result=rated.among(None, estimate_rate, method=method, **settings),
+                        n_annotators=len(label_table.raters),
+                        **rated.compare_groups(group_of, settings),
+                    )
                 )
-                results.append(_add_groups(question_rate, data, verdicts, group_of, settings))
     reasons = [row.result.reason for row in results if row.result.reason is not None]
     if reasons:
         msg = f"{len(reasons)} of {len(results)} rates are undefined: {reasons[0]}."
@@ -243,94 +229,32 @@ def rate(
     )
 
 
-class _Question:
-    """One judge's verdicts on a question, and the truth about some of its items."""
-
-    def __init__(self, own: LabelTable, theirs: LabelTable, yes: Any) -> None:
-        self._own = own
-        self._yes = yes
-        self.items = [own.item.values[code] for code in own.item.codes.tolist()]
-        rows = {item: row for row, item in enumerate(self.items)}
-        self._sides = [Side(side, side.raters or [""], rows) for side in (theirs, own)]
-        votes = self._sides[0].fill(self._is_counted(theirs), -1)
-        self.labels: NDArray[np.float64] = majority_shares(votes)[:, 1]
-
-    def _is_counted(self, table: LabelTable) -> NDArray[np.int64]:
-        flags = [int(value == self._yes) for value in table.label.values]
-        return np.array([*flags, -1], np.int64)[table.label.codes]
-
-    def verdicts(self, *, probabilities: bool) -> NDArray[np.float64]:
-        if probabilities:
-            if self._own.stated is None:
-                msg = "`probabilities` must be false for judges that state none, got true."
-                raise InputError(msg)
-            return self._own.stated
-        codes = self._is_counted(self._own).astype(np.float64)
-        return np.where(codes < 0, np.nan, codes)
-
-    def clusters(self) -> NDArray[np.intp]:
-        """Return the cluster of each item; one without a cluster is its own."""
-        cluster_of = units_by_item(self._sides, self.items)
-        if not cluster_of:
-            msg = "`clustered` must be false for labels without a column `cluster`, got true."
-            raise InputError(msg)
-        code_of: dict[Any, int] = {}
-        units = [("cluster", cluster_of[x]) if x in cluster_of else x for x in self.items]
-        return np.array([code_of.setdefault(unit, len(code_of)) for unit in units])
-
-
-def _add_groups(
-    question_rate: QuestionRate,
-    data: _Question,
-    verdicts: NDArray[np.float64],
-    group_of: dict[str, str] | None,
-    settings: dict[str, Any],
-) -> QuestionRate:
-    if group_of is None:
-        return question_rate
-    names = np.array([group_of.get(item) for item in data.items], dtype=object)
-    clusters = settings.pop("clusters")
-
-    def estimate_among(kept: NDArray[np.bool_], estimate: Callable[..., Any], **more: Any) -> Any:
-        units = None if clusters is None else clusters[kept]
-        return estimate(verdicts[kept], data.labels[kept], clusters=units, **settings, **more)
-
-    groups = sorted({name for name in names if name is not None})
-    rates = {group: estimate_among(names == group, estimate_rate) for group in groups}
-    difference = None
-    if len(groups) == 2:
-        kept = np.isin(names, groups)
-        difference = estimate_among(kept, compare_rates, is_second=names[kept] == groups[1])
-    return replace(question_rate, groups=rates, difference=difference)
-
-
 def _find_counted_label(people: LabelTable, machines: LabelTable, label: str | None) -> Any:
     if people.kind == "boolean":
         if label is not None:
             msg = f"`label` must be left out for booleans, whose true is counted, got {label!r}."
             raise InputError(msg)
         return True
-    labels = people.label.used()
+    labels, written = people.label.used(), machines.label.used()
     if people.kind not in ("choice", "pairwise") or label not in labels:
         msg = (
             f"`label` must be one of the labels of a choice ({list_names(labels, most=10)}), got "
             f"{label!r} for a {people.kind} question."
         )
         raise InputError(msg)
-    said = machines.label.used()
     check_words([people, machines])
-    if label not in said and not {*said} <= {*labels}:
+    if label not in written and not {*written} <= {*labels}:
         msg = (
-            f"`judges` must write labels as `humans` do, got {list_names(said, most=10)} and no "
+            f"`judges` must write labels as `humans` do, got {list_names(written, most=10)} and no "
             f"{label!r}. Correct them."
         )
         raise InputError(msg)
     return label
 
 
-def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | None:
+def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str]:
     if by is None:
-        return None
+        return {}
     if metadata is None or by not in metadata.columns:
         columns = [] if metadata is None else metadata.columns
         msg = f"`by` must be a column of `metadata` ({', '.join(columns)}), got {by!r}."
@@ -340,3 +264,73 @@ def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | N
         for item, group in metadata.select("item", by).iter_rows()
         if group is not None
     }
+
+
+def _drop_unjudged(
+    own: LabelTable, theirs: LabelTable, judge: str, question: str
+) -> Iterator[Dropped]:
+    """Count labelled items without a verdict; refuse a judge without any that is labelled."""
+    check_numbering(theirs, own)
+    told, judged = theirs.item.used(), own.item.used()
+    n_lost = len({*told} - {*judged})
+    if n_lost == len(told):
+        msg = (
+            f"`humans` must share items with `judges`, got none in common for "
+            f"{shorten(judge)!r}: its first item is {shorten(judged[0])!r}, and "
+            f"theirs {shorten(told[0])!r}. Use the same item ids in both."
+        )
+        raise NoDataError(msg)
+    if n_lost:
+        reason = f"{n_lost} labelled items without a verdict"
+        yield Dropped(reason=reason, source="humans", rater=judge, question=question)
+
+
+class _Rated:
+    """One judge's verdicts on a question, and the truth about some of its items."""
+
+    def __init__(
+        self, own: LabelTable, theirs: LabelTable, yes: Any, *, probabilities: bool
+    ) -> None:
+        self.items = [own.item.values[code] for code in own.item.codes.tolist()]
+        rows = {item: row for row, item in enumerate(self.items)}
+        self._sides = [Side(side, side.raters or [""], rows) for side in (theirs, own)]
+        votes, verdicts = (
+            np.array([*(value == yes for value in side.label.values), -1])[side.label.codes]
+            for side in (theirs, own)
+        )
+        self.labels = majority_shares(self._sides[0].fill(votes, -1))[:, 1]
+        self.verdicts = np.where(verdicts < 0, np.nan, verdicts)
+        if probabilities and own.stated is None:
+            msg = "`probabilities` must be false for judges that state none, got true."
+            raise InputError(msg)
+        if probabilities and own.stated is not None:
+            self.verdicts = own.stated
+        self.clusters: NDArray[np.intp] | None = None
+
+    def find_clusters(self) -> None:
+        """Find the cluster of each item; one without a cluster is its own."""
+        cluster_of = units_by_item(self._sides, self.items)
+        if not cluster_of:
+            msg = "`clustered` must be false for labels without a column `cluster`, got true."
+            raise InputError(msg)
+        code_of: dict[Any, int] = {}
+        units = [("cluster", cluster_of[x]) if x in cluster_of else x for x in self.items]
+        self.clusters = np.array([code_of.setdefault(unit, len(code_of)) for unit in units])
+
+    def among(self, kept: Any, estimate: Callable[..., Any], **settings: Any) -> Any:
+        """Estimate among some of the items."""
+        kept = slice(None) if kept is None else kept
+        units = None if self.clusters is None else self.clusters[kept]
+        return estimate(self.verdicts[kept], self.labels[kept], clusters=units, **settings)
+
+    def compare_groups(self, group_of: dict[str, str], settings: Any) -> dict[str, Any]:
+        """Estimate the rate of every group, and the difference of two."""
+        names = np.array([group_of.get(item) for item in self.items], dtype=object)
+        groups = sorted({name for name in names if name is not None})
+        rates = {group: self.among(names == group, estimate_rate, **settings) for group in groups}
+        difference = None
+        if len(groups) == 2:
+            kept = np.isin(names, groups)
+            is_second = names[kept] == groups[1]
+            difference = self.among(kept, compare_rates, is_second=is_second, **settings)
+        return {"groups": rates, "difference": difference}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.judging.binding import EngineJudge
-from voirdire.records.thresholds import get_thresholds
 from voirdire.stats.agreement import krippendorff_alpha
 from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
@@ -24,187 +23,137 @@ if TYPE_CHECKING:
     from voirdire.records import Verdicts
     from voirdire.rubrics import Question
     from voirdire.stats.paired_change import ChangeResult
-    from voirdire.studies.probing.asking import Layout, Trial
-    from voirdire.studies.probing.settings import ProbeSettings
+    from voirdire.studies.probing.variants import Layout, Trial
 
-__all__ = ["Answers", "Codes", "find_biases", "measure_stability"]
+__all__ = ["Answers", "find_biases", "measure_stability"]
 
 _PAIR_VALUES = {"A": 1.0, "tie": 0.5, "B": 0.0}
+_SWAPPED = {"A": "B", "B": "A", True: False, False: True}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Answers:
-    """Answers to questions about items; missing ones are nan and -1.
+class Answered:
+    """Answers to questions about items, of shape (n_items, n_questions); missing are nan and -1.
 
-    Attributes
-    ----------
-    values : ndarray of float, shape (n_items, n_questions)
-        Probabilities; numbers on a scale as shares of its range, where it has ends; 1 for A, 1/2
-        for a tie and 0 for B; nan where answers have no order.
-    labels : ndarray of int, shape (n_items, n_questions)
-        Codes of labels, as in the shared `Codes`.
+    Values are probabilities; numbers on a scale as shares of its range, where it has ends; 1 for A,
+    1/2 for a tie and 0 for B; nan where answers have no order.
     """
 
     values: NDArray[np.float64]
     labels: NDArray[np.int64]
 
-    def rows(self, places: Sequence[int]) -> Answers:
-        """Return the answers about some of the items."""
-        kept = list(places)
-        return Answers(values=self.values[kept], labels=self.labels[kept])
 
-    def expand_to(self, places: Sequence[int], n_items: int) -> Answers:
-        """Return answers for all items, missing for items without one."""
-        values = np.full((n_items, self.values.shape[1]), np.nan)
-        labels = np.full(values.shape, -1, dtype=np.int64)
-        values[list(places)], labels[list(places)] = self.values, self.labels
-        return Answers(values=values, labels=labels)
+class Answers:
+    """Answers of all requests, in codes of labels that they share."""
 
-
-class Codes:
-    """Codes of labels, shared by all versions of all items."""
-
-    def __init__(self, questions: Sequence[Question]) -> None:
+    def __init__(self, questions: Sequence[Question], verdicts: Mapping[str, Verdicts]) -> None:
         self.questions = questions
-        self._known: dict[str, dict[Any, int]] = {row.id: {} for row in questions}
+        self._verdicts = verdicts
+        self._codes: dict[Any, int] = {}
 
-    def of(self, question: str, label: Any) -> int:
-        """Return the code of a label; -1 for none."""
-        codes = self._known[question]
-        label = (
-            tuple(sorted(label)) if isinstance(label, tuple) else label
-        )  # in any order of labels
-        return -1 if label is None else codes.setdefault(label, len(codes))
-
-    def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:
-        """Return the answers about these items, in their order."""
-        places = [verdicts.places[name] for name in items]
-        columns = [self._encode_answers(row, verdicts, places) for row in self.questions]
-        shape = (len(items), len(columns))
-        return Answers(
-            values=np.array([values for values, _ in columns], dtype=np.float64).T.reshape(shape),
-            labels=np.array([labels for _, labels in columns], dtype=np.int64).T.reshape(shape),
-        )
-
-    def unswap(self, answers: Answers) -> Answers:
-        """Return answers about swapped pairs with A and B swapped back."""
-        sides = [[self.of(row.id, side) for side in ("A", "B")] for row in self.questions]
-        labels = answers.labels.copy()
-        for column, (a, b) in zip(labels.T, sides, strict=True):
-            is_a, is_b = column == a, column == b
-            column[is_a], column[is_b] = b, a
-        return Answers(values=1 - answers.values, labels=labels)
-
-    def _encode_answers(
-        self, question: Question, verdicts: Verdicts, places: list[int]
-    ) -> tuple[list[float], list[int]]:
-        if question.kind == "boolean":
-            probabilities = verdicts.probability(question.id)[places]
-            [threshold] = get_thresholds(verdicts.threshold, [question.id])
-            codes = np.where(np.isnan(probabilities), -1, probabilities >= threshold).astype(
-                np.int64
-            )
-            return probabilities.tolist(), codes.tolist()
-        answers = verdicts.answers(question.id)
-        labels = [answers[place] for place in places]
-        values = [_read_value(question, label) for label in labels]
-        return values, [self.of(question.id, label) for label in labels]
+    def read(
+        self, request: str, ids: Sequence[str | None], *, is_swapped: bool = False
+    ) -> Answered:
+        """Return the answers about these items, in their order, with A and B swapped back."""
+        verdicts = self._verdicts[request]
+        rows = [(place, verdicts.places[name]) for place, name in enumerate(ids) if name]
+        values = np.full((len(ids), len(self.questions)), np.nan)
+        labels = np.full(values.shape, -1, dtype=np.int64)
+        for column, question in enumerate(self.questions):
+            is_boolean = question.kind == "boolean"
+            probabilities = verdicts.probability(question.id) if is_boolean else None
+            answers = verdicts.answers(question.id)
+            for place, row in rows:
+                if (label := answers[row]) is None:
+                    continue
+                value = _read_value(question, label)
+                values[place, column] = value if probabilities is None else probabilities[row]
+                if is_swapped and question.kind != "scale":
+                    label = _SWAPPED.get(label, label)
+                label = tuple(sorted(label)) if isinstance(label, tuple) else label
+                code = self._codes.setdefault((question.id, label), len(self._codes))
+                labels[place, column] = code
+        return Answered(values=1 - values if is_swapped else values, labels=labels)
 
 
 def _read_value(question: Question, label: Any) -> float:
     """Map an answer to [0, 1], where answers have an order."""
-    if label is None:
-        return float("nan")
     if question.kind == "pairwise":
         return _PAIR_VALUES[label]
-    if question.kind == "scale":
-        low, high = question.minimum, question.maximum
-        if low is None or high is None:
-            return float(label)
-        return (float(label) - low) / (high - low)
-    return float("nan")
+    if question.kind != "scale":
+        return float("nan")
+    low, high = question.minimum, question.maximum
+    if low is None or high is None:
+        return float(label)
+    return (float(label) - low) / (high - low)
 
 
 # Biases ---------------------------------------------------------------------------------------
 
 
 def find_biases(
-    layout: Layout, verdicts: Mapping[str, Verdicts], codes: Codes, floor: tuple[Answers, Answers]
+    layout: Layout, answers: Answers, floor: Sequence[Answered]
 ) -> tuple[ProbeFinding, ...]:
     """Test every trial, and control the false discovery rate over probes.
 
     `floor` has the answers to all items with two different neutral lines.
     """
-    settings, names = layout.settings, [row.id for row in layout.plan.rubric.questions]
-    trials, results, shifts = [], [], []
+    settings = layout.settings
+    measured = []
     for stream, trial in enumerate(layout.trials):  # each draws its own swaps
         before, after = (
-            codes.answers(verdicts[request], ids)
-            for request, ids in zip(trial.requests, trial.ids, strict=True)
+            answers.read(request, ids, is_swapped=trial.is_swapped and not is_after)
+            for is_after, (request, ids) in enumerate(zip(trial.requests, trial.ids, strict=True))
         )
-        before = codes.unswap(before) if trial.is_swapped else before
-        kept = [k for k, name in enumerate(names) if name not in trial.touches]
+        kept = [k for k, row in enumerate(answers.questions) if row.id not in trial.touches]
         # pairs in one order have no noise floor, since the other answers are over both orders
-        noise = () if trial.family == "position" else [row.rows(trial.places) for row in floor]
-        sides = [before, after, *noise]
+        places = list(trial.places)
+        noise = [] if trial.family == "position" else [row.labels[places][:, kept] for row in floor]
         sign = -1.0 if trial.aim is False else 1.0  # values in the direction of the aim
-        values = [sign * side.values[:, kept] for side in sides]
-        labels = [side.labels[:, kept] for side in sides]
         result = measure_change(
-            values[0],
-            values[1],
-            labels=(labels[0], labels[1]),
-            noise=(labels[2], labels[3]) if noise else None,
-            clusters=layout.units[list(trial.places)],
+            sign * before.values[:, kept],
+            sign * after.values[:, kept],
+            labels=(before.labels[:, kept], after.labels[:, kept]),
+            noise=(noise[0], noise[1]) if noise else None,
+            clusters=layout.units[places],
             confidence_level=settings.confidence_level,
             n_swaps=settings.n_swaps,
             rng=np.random.default_rng([settings.seed, stream]),
         )
-        trials.append((trial, kept))
-        results.append(result)
-        shifts.append(_measure_shifts(*values[2:]) if noise else [0.0] * len(kept))
-    p_values = [_combine_p_values(result) for result in results]
-    adjusted = adjust_p_values(p_values, harmonic=False).tolist()
-    return tuple(
-        _make_finding(layout, *trial, result, floors, p)
-        for trial, result, floors, p in zip(trials, results, shifts, adjusted, strict=True)
-    )
-
-
-def _measure_shifts(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[float]:
-    """Measure the shift of each question between two versions with different neutral lines."""
-    shifts = after - before
-    is_known = ~np.isnan(shifts)
-    sums = np.where(is_known, shifts, 0.0).sum(axis=0)
-    return [float(x) for x in np.abs(sums / np.maximum(is_known.sum(axis=0), 1))]
-
-
-def _combine_p_values(result: ChangeResult) -> float:
-    """Return twice the smaller p-value of shift and flips; nan values are ignored."""
-    p_values = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
-    return min(1.0, len(p_values) * min(p_values)) if p_values else float("nan")
+        drift = np.zeros(len(kept))  # of each question between two different neutral lines
+        if noise:
+            shifts = (floor[1].values - floor[0].values)[places][:, kept]
+            is_known = ~np.isnan(shifts)
+            sums = np.where(is_known, shifts, 0.0).sum(axis=0)
+            drift = np.abs(sums / np.maximum(is_known.sum(axis=0), 1))
+        asked = [answers.questions[k] for k in kept]
+        questions = tuple(
+            QuestionFinding(question=row.id, kind=row.kind, change=change)
+            for row, change in zip(asked, result.questions, strict=True)
+        )
+        p_values = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
+        p_value = min(1.0, len(p_values) * min(p_values)) if p_values else float("nan")
+        measured.append((trial, result, questions, drift.tolist(), p_value))
+    adjusted = adjust_p_values([row[-1] for row in measured], harmonic=False).tolist()
+    return tuple(_make_finding(layout, *row, p) for row, p in zip(measured, adjusted, strict=True))
 
 
 def _make_finding(
     layout: Layout,
     trial: Trial,
-    kept: Sequence[int],
     result: ChangeResult,
-    floors: Sequence[float],
+    questions: tuple[QuestionFinding, ...],
+    drift: Sequence[float],
+    p_value: float,
     adjusted: float,
 ) -> ProbeFinding:
-    settings, asked = layout.settings, layout.plan.rubric.questions
-    rate = settings.false_discovery_rate
-    questions = tuple(
-        QuestionFinding(question=asked[k].id, kind=asked[k].kind, change=change)
-        for k, change in zip(kept, result.questions, strict=True)
-    )
+    settings, rate = layout.settings, layout.settings.false_discovery_rate
     # one of many shifts is large by chance: only significant ones count as the effect; one that
     # another neutral line has too is none
-    shifts = [
-        (size, x)
-        for x, floor in zip(questions, floors, strict=True)
-        if x.change.p_value <= rate and (size := abs(x.change.shift.estimate)) > floor
+    shifted = [
+        x
+        for x, least in zip(questions, drift, strict=True)
+        if x.change.p_value <= rate and abs(x.change.shift.estimate) > least
     ]
     excesses = [
         x.change.flip_rate.estimate - x.change.noise_rate.estimate
@@ -212,16 +161,15 @@ def _make_finding(
         if x.change.excess_p_value <= rate
     ]
     effects = (
-        (result.p_value, max((size for size, _ in shifts), default=0.0)),
+        (result.p_value, max((abs(x.change.shift.estimate) for x in shifted), default=0.0)),
         (result.excess_p_value, float(np.fmax.reduce(excesses, initial=0.0))),
     )
     n_tests = sum(not np.isnan(p) for p, _ in effects)
     is_found = adjusted <= rate and any(
         n_tests * p <= rate and size >= settings.least_effect for p, size in effects
     )
-    valued = [x for x in questions if not np.isnan(x.change.shift.estimate)]
     largest = max(
-        [x for _, x in shifts] or valued,
+        shifted or [x for x in questions if not np.isnan(x.change.shift.estimate)],
         key=lambda x: abs(x.change.shift.estimate),
         default=None,
     )
@@ -233,7 +181,7 @@ def _make_finding(
         n_unfit=len(layout.items) - len(trial.places),
         shift=float("nan") if largest is None else largest.change.shift.estimate,
         question=None if largest is None else largest.question,
-        p_value=_combine_p_values(result),
+        p_value=p_value,
         adjusted_p_value=adjusted,
         is_found=bool(is_found),
         advice=_advise(trial.family, layout.plan) if is_found else None,
@@ -278,39 +226,31 @@ def _advise(family: str, plan: JudgingPlan) -> str:
 # The noise floor ------------------------------------------------------------------------------
 
 
-def measure_stability(
-    runs: Sequence[Answers], *, units: NDArray[np.intp], settings: ProbeSettings
-) -> Stability | None:
+def measure_stability(runs: Sequence[Answered], layout: Layout) -> Stability | None:
     """Compare the answers of several runs to all questions together."""
     if len(runs) < 2:
         return None
     labels = np.stack([run.labels for run in runs], axis=-1)
-    values = np.stack([run.values for run in runs], axis=-1)
     first, second = labels[..., 0], labels[..., 1]
     both = (first >= 0) & (second >= 0)
     n_both = both.sum(axis=1)
     kept = n_both > 0
     shares = ((first != second) & both).sum(axis=1)[kept] / n_both[kept]
-    rate = UNDEFINED
+    flip_rate = UNDEFINED
     if kept.any():
-        level = settings.confidence_level
-        rate = estimate_share(shares, take_units(units, kept), confidence_level=level)
-    distances = np.abs(values[..., 0] - values[..., 1])
-    defined = distances[~np.isnan(distances)]
-    return Stability(
-        n_runs=labels.shape[-1],
-        n_items=int(kept.sum()),
-        flip_rate=rate,
-        mean_difference=float(defined.mean()) if defined.size else float("nan"),
-        alpha=_average_alpha(labels),
-    )
-
-
-def _average_alpha(labels: NDArray[np.int64]) -> float:
-    """Return the mean α over the questions where it is defined."""
-    alphas = []
-    for runs in np.moveaxis(labels, 1, 0):
-        answered = runs[(runs >= 0).sum(axis=1) > 1]
+        level = layout.settings.confidence_level
+        flip_rate = estimate_share(shares, take_units(layout.units, kept), confidence_level=level)
+    distances = np.abs(runs[0].values - runs[1].values)
+    alphas = []  # of the questions where it is defined
+    for ratings in np.moveaxis(labels, 1, 0):
+        answered = ratings[(ratings >= 0).sum(axis=1) > 1]
         if len(np.unique(answered[answered >= 0])) > 1:
             alphas.append(krippendorff_alpha(answered).alpha)
-    return float(np.mean(alphas)) if alphas else float("nan")
+    is_known = ~np.isnan(distances)
+    return Stability(
+        n_runs=len(runs),
+        n_items=int(kept.sum()),
+        flip_rate=flip_rate,
+        mean_difference=float(distances[is_known].mean()) if is_known.any() else float("nan"),
+        alpha=float(np.mean(alphas)) if alphas else float("nan"),
+    )

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
+from voirdire.judging.binding import EngineJudge
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.estimate import estimate_calls
 from voirdire.judging.outputs import open_replies
-from voirdire.studies.probing.asking import change_plan, lay_out, limit_cost
-from voirdire.studies.probing.findings import Codes, find_biases, measure_stability
+from voirdire.studies.probing.findings import Answers, find_biases, measure_stability
 from voirdire.studies.probing.results import ProbeReport
-from voirdire.studies.probing.self_preference import find_self_preference, read_annotations
+from voirdire.studies.probing.self_preference import find_self_preference, read_failures
 from voirdire.studies.probing.settings import ProbeSettings
+from voirdire.studies.probing.variants import change_plan, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from voirdire.judging import CallSummary, JudgingProgress, RunEstimate
+    from voirdire.judging import CallSummary, JudgingProgress, LlmJudge, RunEstimate
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
-    from voirdire.studies.probing.asking import Layout
+    from voirdire.studies.probing.variants import Layout
     from voirdire.studies.study import Labels
 
 __all__ = ["estimate_probing", "probe_judge"]
@@ -99,30 +99,17 @@ def probe_judge(
     ['bandwagon/majority']
     """
     settings = change_fields(settings or ProbeSettings(), fields)
-    layout = _make_layout(items, judge, rubric, settings)
-    annotations = read_annotations(layout, humans)
-    verdicts: dict[str, Verdicts] = {}
-    calls: list[CallSummary] = []
-    spent: Counter[str] = Counter()  # dollars by judge, for one cost limit over all requests
-    for request in layout.requests:
-        name = request.plan.judge.name
-        judged = judge_by_plan(
-            request.items,
-            limit_cost(request.plan, spent[name]),
-            replies=settings.replies,
-            progress=None if progress is None else partial(progress, request.name),
-        )
-        verdicts[request.name] = judged
-        if judged.calls is not None:
-            calls.append(judged.calls)
-            spent[name] += judged.calls.cost or 0.0  # type: ignore[assignment]
-    codes, usual = Codes(layout.plan.rubric.questions), verdicts["items"]
-    names = ["items", *(f"repeat {run}" for run in range(1, settings.n_runs))]
-    runs = [codes.answers(verdicts[name], layout.ids) for name in names]
-    first, second = (
-        codes.answers(usual, ids).expand_to(layout.neutral.places, len(layout.items))
-        for ids in layout.neutral.ids
-    )
+    layout = lay_out(items, judge, rubric, settings)
+    failures = read_failures(layout, humans)
+    verdicts, calls = _ask(layout, progress)
+    answers = Answers(layout.plan.rubric.questions, verdicts)
+    runs = [answers.read("items", layout.ids)]
+    runs += [answers.read(f"repeat {run}", layout.ids) for run in range(1, settings.n_runs)]
+    lines = [dict(zip(layout.neutral.places, ids, strict=True)) for ids in layout.neutral.ids]
+    floor = [
+        answers.read("items", [own.get(place) for place in range(len(layout.items))])
+        for own in lines
+    ]
     return ProbeReport(
         judge=layout.plan.judge.name,
         rubric=f"{layout.plan.rubric.name} {layout.plan.rubric.version}",
@@ -133,15 +120,44 @@ def probe_judge(
         least_effect=settings.least_effect,
         most_flips=settings.most_flips,
         seed=settings.seed,
-        probes=find_biases(layout, verdicts, codes, (first, second)),
-        stability=measure_stability(runs, units=layout.units, settings=settings),
-        neutral=measure_stability((first, second), units=layout.units, settings=settings),
-        self_preference=find_self_preference(layout, usual, annotations),
+        probes=find_biases(layout, answers, floor),
+        stability=measure_stability(runs, layout),
+        neutral=measure_stability(floor, layout),
+        self_preference=find_self_preference(layout, verdicts["items"], failures),
         n_judged=sum(len(request.items) for request in layout.requests),
-        calls=tuple(calls),
+        calls=calls,
         dropped=layout.dropped,
         notes=(*layout.plan.notes, *layout.notes),
     )
+
+
+def _ask(
+    layout: Layout, progress: Callable[[str, JudgingProgress], None] | None
+) -> tuple[dict[str, Verdicts], tuple[CallSummary, ...]]:
+    """Judge all requests, one after the other, with one cost limit of each judge over all."""
+    verdicts: dict[str, Verdicts] = {}
+    calls: list[CallSummary] = []
+    spent: Counter[str] = Counter()
+    for request in layout.requests:
+        plan, name = request.plan, request.plan.judge.name
+
+        def reduce_limit(judge: LlmJudge, spent: float = spent[name]) -> LlmJudge:
+            if judge.max_cost is None:
+                return judge
+            # a limit must be above 0; the first call then exceeds it
+            return replace(judge, max_cost=max(judge.max_cost - spent, 1e-9))
+
+        judged = judge_by_plan(
+            request.items,
+            change_plan(plan, reduce_limit) if spent[name] else plan,
+            replies=layout.settings.replies,
+            progress=None if progress is None else partial(progress, request.name),
+        )
+        verdicts[request.name] = judged
+        if judged.calls is not None:
+            calls.append(judged.calls)
+            spent[name] += judged.calls.cost or 0.0  # type: ignore[assignment]
+    return verdicts, tuple(calls)
 
 
 def estimate_probing(
@@ -166,7 +182,7 @@ def estimate_probing(
         that makes no calls.
     """
     settings = change_fields(settings or ProbeSettings(), fields)
-    layout = _make_layout(items, judge, rubric, settings)
+    layout = lay_out(items, judge, rubric, settings)
     estimates = []
     with open_replies(settings.replies, makes=False) as replies:
         for request in layout.requests:
@@ -175,21 +191,3 @@ def estimate_probing(
                 row = estimate_calls(distinct.values(), request.plan, replies)
                 estimates.append(replace(row, judge=f"{row.judge}: {request.name}"))
     return sum(len(row.items) for row in layout.requests), tuple(estimates)
-
-
-def _make_layout(
-    items: Any,
-    judge: JudgeLike,
-    rubric: Rubric | str | Path,
-    settings: ProbeSettings,
-) -> Layout:
-    plan = plan_judging(
-        judge, rubric, threshold=settings.threshold, judged=settings.judged, whole=False
-    )
-    check_behavior(settings.behavior, plan.rubric)
-    raw = change_plan(plan, lambda judge: replace(judge, calibration=None))
-    layout = lay_out(items, raw, settings)
-    if raw is plan:
-        return layout
-    note = "the judge's calibration is left out: it was fitted for one way of asking"
-    return replace(layout, notes=(*layout.notes, note))
