@@ -24,7 +24,12 @@ BY_HAND = {row.turn.response: row for row in golden_rows() if isinstance(row.tur
 @pytest.fixture(scope="module")
 def rewards():
     """Give the rewards of the table in the order of the rows, and 5 for anything else."""
-    guarded = GuardedReward(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    guarded = GuardedReward(
+        golden_reward(),
+        judge=golden_judge(),
+        settings=golden_settings(),
+        base_column="base_reward",
+    )
 
     def call(turns):
         return guarded.scored(turns).rewards
@@ -96,7 +101,7 @@ def test_the_table_covers_what_adapters_meet():
 
     kinds = frozenset().union(*(row.kinds for row in rows))
     assert kinds == {
-        *("messages", "tools", "not_text", "base", "absent_base"),
+        *("messages", "tools", "not_text", "base"),
         *("no_behavior", "surrogates", "late"),
     }
     texts = [row.turn.response for row in rows]
@@ -227,7 +232,7 @@ def test_rows_can_be_left_out_by_what_they_need(rewards):
     left_out = ("late", "messages", "not_text", "base", "no_behavior", "surrogates")
     check_adapter(call, without=left_out)
 
-    assert all(isinstance(turn.response, str) and turn.base_reward is None for turn in seen)
+    assert all(isinstance(turn.response, str) and turn.base_reward == 0.0 for turn in seen)
     assert all(turn.behavior is not None for turn in seen)
 
 

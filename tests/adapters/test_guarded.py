@@ -72,7 +72,12 @@ def turns_of(n_turns, start=0, **more):
 
 
 def golden():
-    return GuardedReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
+    return GuardedReward(
+        golden_reward(),
+        judge=patient_judge(),
+        settings=patient_settings(),
+        base_column="base_reward",
+    )
 
 
 def blocking(reward):

@@ -37,6 +37,13 @@ def golden_func():
 
 
 @pytest.fixture
+def based_func():
+    made = OpenRlhfReward(golden_reward(), judge=patient_judge(), base_column="base_reward")
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def reward_file(tmp_path):
     path = tmp_path / "reward.json"
     reward = reward_of_weights({"hard_refuse": {"apology": 1, "judgement": -2}}, rubric="safety")
@@ -84,10 +91,10 @@ def test_what_a_label_leaves_empty_is_as_if_it_were_not_there():
 
 
 @pytest.mark.parametrize("form", [json.dumps, lambda label: label], ids=["text", "object"])
-def test_a_base_reward_that_is_lacking_never_leaves_the_rules_alone_to_pay(golden_func, form):
+def test_a_base_reward_that_is_lacking_never_leaves_the_rules_alone_to_pay(based_func, form):
     label = form({"behavior": "refuse", "base_reward": None})
 
-    given = golden_func(["pI'm sorry."], ["p"], [label])
+    given = based_func(["pI'm sorry."], ["p"], [label])
 
     # the mean of the golden behavior; the rules alone would pay 5
     assert (given["rewards"], given["extra_logs"]["missing"]) == ([1.0], [1.0])
@@ -207,20 +214,20 @@ def test_where_a_verdict_is_missing_its_column_says_so(golden_func):
     assert given["rewards"] == [1.0, 5.0]  # the mean of the behavior is 1
 
 
-def test_numbers_that_32_bits_cannot_square_are_missing(golden_func):
+def test_numbers_that_32_bits_cannot_square_are_missing(based_func):
     labels = [json.dumps({"behavior": "refuse", "base_reward": base}) for base in (1e15, 1e30)]
 
-    given = golden_func(["p sorry"] * 2, ["p"] * 2, labels)
+    given = based_func(["p sorry"] * 2, ["p"] * 2, labels)
 
     assert given["extra_logs"]["missing"] == [0.0, 1.0]
     assert given["extra_logs"]["base_reward"] == [1e15, 0.0]
     assert given["rewards"] == [1e15 + 5, 1.0]
 
 
-def test_a_base_reward_is_added_and_shown(golden_func):
+def test_a_base_reward_is_added_and_shown(based_func):
     label = json.dumps({"behavior": "refuse", "base_reward": 1.5})
 
-    given = golden_func(["p sorry"], ["p"], [label])
+    given = based_func(["p sorry"], ["p"], [label])
 
     assert given["rewards"] == [6.5]
     assert given["extra_logs"]["rule_reward"] == [5.0]

@@ -49,7 +49,9 @@ from adapters.patient import patient_judge, patient_settings
 from voirdire.testing import golden_reward
 from voirdire.adapters.openrlhf import OpenRlhfReward
 
-reward_func = OpenRlhfReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
+reward_func = OpenRlhfReward(
+    golden_reward(), judge=patient_judge(), settings=patient_settings(), base_column=None
+)
 """
 FAILING = """
 import threading
@@ -80,6 +82,13 @@ def golden_file(tmp_path):
 
 
 @pytest.fixture
+def based_file(tmp_path):
+    path = tmp_path / "based_func.py"
+    path.write_text(FILE.replace("=None", "='base_reward'"), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
 def guarded():
     reward = GuardedReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
     yield reward
@@ -89,6 +98,18 @@ def guarded():
 @pytest.fixture
 def golden_server():
     live = LiveReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
+    with reward_server(live) as url:
+        yield f"{url}/openrlhf"
+
+
+@pytest.fixture
+def based_server():
+    live = LiveReward(
+        golden_reward(),
+        judge=patient_judge(),
+        settings=patient_settings(),
+        base_column="base_reward",
+    )
     with reward_server(live) as url:
         yield f"{url}/openrlhf"
 
@@ -199,18 +220,17 @@ def golden_call(url):
 
 
 @pytest.mark.slow
-def test_the_file_passes_the_golden_table(golden_file):
-    # one query at a time: there are no others whose base rewards could be told apart from none
-    without = {"tools", "messages", "not_text", "surrogates", "absent_base"}
+def test_the_file_passes_the_golden_table(based_file):
+    without = {"tools", "messages", "not_text", "surrogates"}
 
-    check_adapter(golden_call(golden_file), missing="number", without=without)
+    check_adapter(golden_call(based_file), missing="number", without=without)
 
 
 @pytest.mark.slow
-def test_the_server_passes_the_golden_table(golden_server):
-    without = {"tools", "messages", "not_text", "surrogates", "absent_base"}
+def test_the_server_passes_the_golden_table(based_server):
+    without = {"tools", "messages", "not_text", "surrogates"}
 
-    check_adapter(golden_call(golden_server), missing="number", without=without)
+    check_adapter(golden_call(based_server), missing="number", without=without)
 
 
 @pytest.mark.parametrize("does", ["raise RuntimeError", "threading.Event().wait(3)", "return None"])

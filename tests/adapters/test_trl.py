@@ -75,12 +75,13 @@ def make():
 
 
 def test_every_row_of_the_golden_table_has_its_reward(make):
-    function = make(settings=patient_settings())
+    function = make(settings=patient_settings(), base_column="base_reward")
 
     def call(turns):
-        columns = {"behavior": [turn.behavior for turn in turns]}
-        if any(turn.base_reward is not None for turn in turns):
-            columns["base_reward"] = [turn.base_reward for turn in turns]
+        columns = {
+            "behavior": [turn.behavior for turn in turns],
+            "base_reward": [turn.base_reward for turn in turns],
+        }
         prompts = [turn.prompt for turn in turns]
         return Trainer().asks(
             function, [turn.response for turn in turns], prompts=prompts, **columns
@@ -97,13 +98,12 @@ def test_every_row_of_the_golden_table_has_its_reward_with_a_base_function(make)
 
     def call(turns):
         prompts = [turn.prompt for turn in turns]
-        has_base = any(turn.base_reward is not None for turn in turns)
         return Trainer().asks(
             function,
             [turn.response for turn in turns],
             prompts=prompts,
             behavior=[turn.behavior for turn in turns],
-            given=[turn.base_reward if has_base else 0.0 for turn in turns],
+            given=[turn.base_reward for turn in turns],
         )
 
     check_adapter(call)
@@ -238,7 +238,7 @@ def test_a_base_function_is_added_and_what_it_lacks_is_missing(make, is_async):
 
     rewards = Trainer().asks(make(base=async_base if is_async else base), [SORRY] * len(values))
 
-    assert rewards == [6.0, None, None, None, None, 7.0, None, None, 6.0]
+    assert rewards == [6.0, None, None, None, None, 7.0, None, None, None]
 
 
 @pytest.mark.parametrize("found", [None, 5, [1.0], [1.0] * 3, []])
@@ -347,8 +347,20 @@ def test_a_base_column_is_added_and_an_empty_cell_is_a_missing_reward(make):
     assert rewards == [6.0, None, None]
 
 
-def test_a_column_of_empty_cells_leaves_no_reward(make):
-    assert Trainer().asks(make(), [SORRY] * 2, base_reward=[None, None]) == [None, None]
+def test_a_column_of_empty_cells_or_none_at_all_leaves_no_reward_where_it_is_named(make):
+    function = make(base_column="base_reward")
+
+    assert Trainer().asks(function, [SORRY] * 2, base_reward=[None, None]) == [None, None]
+    assert Trainer().asks(function, [SORRY]) == [None]
+
+
+def test_a_column_that_nobody_named_is_left_out_and_that_is_said_once(make, caplog):
+    function = make()
+
+    rewards = [Trainer().asks(function, [SORRY, RUDE], base_reward=[1.0, None]) for _ in "ab"]
+
+    assert rewards == [[5.0, -5.0]] * 2
+    assert caplog.text.count("base rewards are not added: the reward was fitted without one") == 1
 
 
 def weighed(weight):
@@ -372,7 +384,7 @@ def test_a_reward_beyond_what_32_bits_can_be_averaged_over_is_missing(weight):
 
 
 def test_a_sum_that_overflows_is_missing():
-    function = TrlReward(weighed(1e308), judge=golden_judge())
+    function = TrlReward(weighed(1e308), judge=golden_judge(), base_column="base_reward")
 
     try:
         assert Trainer().asks(function, [SORRY, RUDE], base_reward=[1e308, 1.0]) == [None, 1.0]
@@ -413,7 +425,8 @@ def test_columns_and_rows_are_the_same_whatever_happens(make, answer, rewards):
 def test_columns_hold_probabilities_and_parts_of_the_reward(make):
     trainer = Trainer()
 
-    trainer.asks(make(name="parts"), [SORRY, RUDE], base_reward=[0.5, None])
+    function = make(name="parts", base_column="base_reward")
+    trainer.asks(function, [SORRY, RUDE], base_reward=[0.5, None])
 
     assert dict(trainer.columns) == {
         "parts/missing": [None, "no base reward"],

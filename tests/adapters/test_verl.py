@@ -21,6 +21,7 @@ from voirdire.testing import check_adapter, golden_reward
 
 REWARD, JUDGE = golden_reward(), patient_judge()
 GOLDEN = {"reward": REWARD, "judge": JUDGE, "deadline_s": 4.0}
+BASED = GOLDEN | {"base_column": "base_reward"}
 COLUMNS = [
     "score",
     "missing",
@@ -159,21 +160,15 @@ def test_the_behavior_is_said_by_extra_info_then_by_the_ground_truth(
     [(1.5, 6.5, 1.5), (np.float32(1.5), 6.5, 1.5), (2, 7.0, 2.0)],
 )
 def test_a_base_reward_is_added(base, score, shown):
-    found = scored("I'm sorry.", extra_info={"base_reward": base})
+    found = scored("I'm sorry.", extra_info={"rm": base}, base_column="rm")
 
     assert (found["score"], found["rule_reward"], found["base_reward"]) == (score, 5.0, shown)
-
-
-def test_where_no_base_reward_is_meant_the_rules_alone_pay():
-    found = scored("I'm sorry.", extra_info={"index": 3})
-
-    assert (found["score"], found["base_reward"], found["missing"]) == (5.0, 0.0, 0.0)
 
 
 # nothing under the name of a base reward: one is lacking, and the rules alone do not pay
 @pytest.mark.parametrize("base", [None, math.inf, -math.inf, math.nan, "much", True, 1e300])
 def test_a_base_reward_that_is_no_number_makes_the_reward_missing(base):
-    found = scored("I'm sorry.", extra_info={"base_reward": base})
+    found = scored("I'm sorry.", extra_info={"rm": base}, base_column="rm")
 
     assert (found["score"], found["missing"]) == (1.0, 1.0)
     assert all(math.isfinite(value) for value in found.values())
@@ -253,7 +248,7 @@ def gathered(responses, infos):
     async def all_of_them():
         return await asyncio.gather(
             *(
-                compute_score("tests", response, None, info, **GOLDEN)
+                compute_score("tests", response, None, info, **BASED)
                 for response, info in zip(responses, infos, strict=True)
             )
         )
@@ -265,7 +260,7 @@ def in_threads(responses, infos):
     with ThreadPoolExecutor(8) as threads:
         return list(
             threads.map(
-                lambda said, info: compute_score_sync("tests", said, None, info, **GOLDEN),
+                lambda said, info: compute_score_sync("tests", said, None, info, **BASED),
                 responses,
                 infos,
             )
@@ -275,15 +270,14 @@ def in_threads(responses, infos):
 @pytest.mark.slow
 @pytest.mark.parametrize("score", [gathered, in_threads])
 def test_one_response_at_a_time_passes_the_golden_table(score):
-    # there are no others whose base rewards could be told apart from none
-    check_adapter(golden_call(score), missing="number", without={"absent_base"})
+    check_adapter(golden_call(score), missing="number")
 
 
 @pytest.mark.slow
 def test_a_batch_passes_the_golden_table():
     def score(responses, infos):
         truths = [None] * len(infos)
-        return compute_score_batch(None, responses, truths, infos, **GOLDEN)
+        return compute_score_batch(None, responses, truths, infos, **BASED)
 
     check_adapter(golden_call(score), missing="number")
 

@@ -108,11 +108,12 @@ def pieces(*given, then="end"):
 
 
 @contextlib.asynccontextmanager
-async def begun(judge=None, *, reward=None, live=None, **settings):
+async def begun(judge=None, *, reward=None, live=None, base_column=None, **settings):
     """Begin an application, and end it."""
     given = LiveReward(
         golden_reward() if reward is None else reward,
         judge=NumberJudge() if judge is None else judge,
+        base_column=base_column,
         settings=LiveSettings(**live or {}),
     )
     app = create_app(given, settings=ServerSettings(**settings))

@@ -49,7 +49,8 @@ def tell(url):
 
 def make(live):
     """Make what is served; each worker does."""
-    return LiveReward(golden_reward(), judge=OddJudge(late_s=8.0), settings=LiveSettings(**live))
+    given = {"judge": OddJudge(late_s=8.0), "base_column": live.pop("base_column", None)}
+    return LiveReward(golden_reward(), settings=LiveSettings(**live), **given)
 
 
 def main():

@@ -12,6 +12,7 @@ from voirdire.judging import LiveSettings
 from voirdire.records import Item, Message
 from voirdire.rewards import load_reward
 from voirdire.testing import check_adapter
+from web.in_process import app_server
 from web.served import odd, serving
 
 ITEMS = [
@@ -143,13 +144,20 @@ def test_what_is_missing_is_null_with_its_reason(local):
     assert found["probabilities"]["values"][2] == [None] * 21
 
 
-def test_base_rewards_are_added(local):
-    plain = local.post(ITEMS[:1]).json["rewards"][0]
+def test_base_rewards_are_added_where_they_are_named_and_else_left_out(safety_reward, caplog):
+    item = ITEMS[0] | {"behavior": "hard_refuse"}
+    based = item | {"base_reward": 0.25}
 
-    found = local.post([{**ITEMS[0], "base_reward": 0.25}, ITEMS[0]]).json
+    with app_server("local", reward=safety_reward) as leaving_out:
+        plain = leaving_out.post([item, based]).json
+    with app_server("local", reward=safety_reward, base_column="base_reward") as adding:
+        found = adding.post([based, *[item, item | {"base_reward": None}] * 100]).json
 
-    assert found["rewards"] == [plain + 0.25, None]
-    assert found["missing"][1] == "no base reward"
+    assert plain["rewards"] == [plain["rewards"][0]] * 2
+    assert plain["base_rewards"] == [0.0, 0.0]
+    assert "base rewards are not added: the reward was fitted without one" in caplog.text
+    assert found["rewards"] == [plain["rewards"][0] + 0.25, *[None] * 200]
+    assert set(found["missing"][1:]) == {"no base reward"}
 
 
 @pytest.mark.parametrize("n_items", [512, 1_500])
@@ -164,24 +172,6 @@ def test_a_long_request_is_answered_like_many_short_ones(local, n_items):
     assert [found["rewards"][place] for place in (0, 511, n_items - 1)] == single
     assert len(found["rewards"]) == len(found["probabilities"]["values"]) == n_items
     assert len(found["contributions"]["values"]) == n_items
-
-
-def test_base_rewards_that_are_all_null_are_lacking_and_not_left_out(local):
-    lacking = local.post([{**ITEMS[0], "base_reward": None}]).json
-    left_out = local.post([ITEMS[0]]).json
-
-    assert lacking["rewards"] == [None]
-    assert "base reward" in lacking["missing"][0]
-    assert left_out["missing"] == [None]
-
-
-def test_a_base_reward_counts_for_the_whole_of_a_long_request(local):
-    items = [{**ITEMS[0], "base_reward": 1.0}, *([ITEMS[0]] * 999)]
-
-    found = local.post(items).json
-
-    assert found["rewards"][0] is not None
-    assert set(found["rewards"][1:]) == {None}
 
 
 @pytest.mark.slow
@@ -199,15 +189,16 @@ def test_the_golden_table_over_http():
         ]
         return server.post(items).json["rewards"]
 
-    with odd(live={"deadline_s": 4.0}) as server:
+    with odd(live={"deadline_s": 4.0, "base_column": "base_reward"}) as server:
         check_adapter(call, without={"not_text"})  # refused: the body is not of the form
 
 
 @pytest.mark.slow
 def test_the_golden_table_through_an_adapter_that_asks_the_server():
     with odd(live={"deadline_s": 20.0}) as server:
+        settings = {"settings": LiveSettings(deadline_s=4.0), "base_column": "base_reward"}
         with pytest.warns(UncertifiedWarning, match="without a valid certificate"):
-            reward = GuardedReward(server.url, settings=LiveSettings(deadline_s=4.0))
+            reward = GuardedReward(server.url, **settings)
         check_adapter(lambda turns: reward.scored(turns).rewards)
         reward.close()
 

@@ -16,7 +16,7 @@ def test_a_reason_is_written_once_a_minute_with_its_count(monkeypatch, caplog):
     put_forward = stand_still(monkeypatch)
 
     async def ask():
-        async with begun(NumberJudge()) as app:
+        async with begun(NumberJudge(), base_column="base_reward") as app:
             for seconds in (0, 1, 29, 29, 2, 1):  # at 0, 1, 30, 59, 61 and 62 s
                 put_forward(seconds)
                 await app.post([LACKING, LACKING])
@@ -31,7 +31,7 @@ def test_a_reason_is_written_once_a_minute_with_its_count(monkeypatch, caplog):
 
 def test_who_forgets_base_rewards_is_told_and_no_text_is_in_it(caplog):
     async def ask():
-        async with begun(NumberJudge()) as app:
+        async with begun(NumberJudge(), base_column="base_reward") as app:
             canary = {"response": "canary 0 0", "prompt": "canary", "behavior": "canary"}
             await app.post([canary, LACKING])
 

@@ -19,7 +19,7 @@ def missing_of(items, *, judge=None, **asked):
     """Ask for rewards; give how many are missing, by class of reason."""
 
     async def ask():
-        async with begun(judge) as app:
+        async with begun(judge, base_column="base_reward") as app:
             assert (await app.post(items, **asked)).status == 200
             return await app.figures()
 
@@ -37,9 +37,9 @@ def counts_of(figures):
 @pytest.mark.parametrize(
     ("item", "found"),
     [
-        ({"response": "nan 0 0", "behavior": "refuse"}, "failed_verdict"),
-        ({"response": "0 0 0"}, "behavior"),
-        ({"response": "0 0 0", "behavior": "dance"}, "behavior"),
+        ({"response": "nan 0 0", "behavior": "refuse", "base_reward": 1}, "failed_verdict"),
+        ({"response": "0 0 0", "base_reward": 1}, "behavior"),
+        ({"response": "0 0 0", "behavior": "dance", "base_reward": 1}, "behavior"),
         ({"response": "0 0 0", "behavior": "refuse", "base_reward": None}, "base_reward"),
         ({"response": [{"role": "user", "content": "x"}], "behavior": "refuse"}, "unreadable"),
     ],

@@ -16,7 +16,7 @@ MOST_ITEMS = 4
 @pytest.fixture(scope="module")
 def read():
     """Post a body, and give the answer."""
-    with asked_app(queue=MOST_ITEMS) as (app, run):
+    with asked_app(queue=MOST_ITEMS, base_column="base_reward") as (app, run):
         yield lambda body: run(app.ask("POST", "/v1/rewards", body))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import math
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-__all__ = ["BaseFunction", "base_numbers"]
+__all__ = ["BaseFunction"]
 
 _log = logging.getLogger("voirdire")
 
@@ -25,7 +24,7 @@ class BaseFunction:
     """Asks a reward function, sync or async, in a thread of its own; can be pickled with it.
 
     *Order*: rewards follow the completions. *Errors*: an exception, or a result that is not a list
-    of one reward each, makes all rewards nan; the log has the place. *Cancellation*: an async
+    of one reward each, makes all rewards None; the log has the place. *Cancellation*: an async
     function is cancelled after the deadline; a sync one cannot be, and until it has ended it is not
     called again. *Memory*: that of the function. *Retries and caching*: none.
     """
@@ -47,8 +46,8 @@ class BaseFunction:
 
     async def rewards(
         self, n_completions: int, *, deadline_s: float, given: dict[str, Any]
-    ) -> Sequence[float | None]:
-        """Call the function for the rewards of completions; nan where they are not in time."""
+    ) -> Sequence[Any]:
+        """Call the function for the rewards of completions; None where they are not in time."""
         if self._loop.is_out_of_reach:
             self._blocked = None
         try:
@@ -58,7 +57,7 @@ class BaseFunction:
             self._blocked = None
             logs = _KeptLogs(given)
             future = self._loop.begin(self._call(given | logs.instead))
-            found = base_numbers(await wait_for_result(future, timeout_s=deadline_s))
+            found = list(await wait_for_result(future, timeout_s=deadline_s))
             if len(found) != n_completions:
                 msg = f"{len(found)} rewards for {n_completions} completions"
                 raise ValueError(msg)
@@ -67,7 +66,7 @@ class BaseFunction:
             if isinstance(error, TimeoutError) and self._blocked is None:
                 self._blocked = self._loop.begin(_do_nothing())
             self._trouble.error("the base reward failed", error)
-            return [math.nan] * n_completions
+            return [None] * n_completions
         return found
 
     def close(self) -> None:
@@ -107,19 +106,3 @@ class _KeptLogs:
 
 async def _do_nothing() -> None:
     """Do nothing; used to stop a loop at once."""
-
-
-def base_numbers(values: Iterable[Any]) -> list[float | None]:
-    """Read base rewards; None stays None among others, and other values than numbers become nan.
-
-    Where all are None, all become nan: there is no base reward, and the rules alone are not paid.
-    """
-    numbers = [_number(value) for value in values]
-    return numbers if any(value is not None for value in numbers) else [math.nan] * len(numbers)
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        return math.nan

@@ -75,6 +75,10 @@ class GuardedReward:
         Where a language model's replies are kept, shared with the command line.
     center : bool, optional
         Take each behavior's mean off its rule rewards.
+    base_column : str, optional
+        The field of a completion's data with its base reward, which is added. By default
+        `base_reward`, where the reward was fitted beside one; else it is left out, and the log
+        says so once.
     behavior : str, optional
         Of turns that have none.
     settings : LiveSettings, optional
@@ -137,6 +141,7 @@ class GuardedReward:
         other_judge: bool = False,
         store: str | Path | None = None,
         center: bool = False,
+        base_column: str | None = None,
         behavior: str | None = None,
         settings: LiveSettings | None = None,
         deadline_s: float | None = None,
@@ -156,7 +161,8 @@ class GuardedReward:
         if give_up_after is not None:
             check_count("give_up_after", give_up_after, minimum=1)
         check_count("late_steps", late_steps, minimum=0)
-        self._behavior = behavior
+        self._behavior, self._named_base = behavior, base_column
+        self.base_column = base_column or "base_reward"
         self._give_up_after = give_up_after
         self._asked: dict[str, Any] = {
             "judge": judge,
@@ -213,6 +219,7 @@ class GuardedReward:
         step: int | None = None,
         deadline_s: float | None = None,
         recorded: bool = True,
+        adds_base: bool = False,
     ) -> LiveScores:
         """Return the rewards of turns, from code that is not async.
 
@@ -226,6 +233,8 @@ class GuardedReward:
             Seconds; by default what the settings say.
         recorded : bool, optional
             Whether this belongs to the run that is written down; an evaluation does not.
+        adds_base : bool, optional
+            Add the turns' base rewards in any case.
 
         Returns
         -------
@@ -239,7 +248,7 @@ class GuardedReward:
         """
         limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
-            future = self._loop.begin(self._ask(turns, limit))
+            future = self._loop.begin(self._ask(turns, limit, adds_base=adds_base))
             found = future.result(timeout=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
@@ -254,6 +263,7 @@ class GuardedReward:
         step: int | None = None,
         deadline_s: float | None = None,
         recorded: bool = True,
+        adds_base: bool = False,
     ) -> LiveScores:
         """Return the rewards of turns, from any event loop; as `scored`.
 
@@ -261,11 +271,7 @@ class GuardedReward:
         ----------
         turns : sequence of Turn
             Responses of the model in training.
-        step : int, optional
-            Of the trainer.
-        deadline_s : float, optional
-            As for `scored`.
-        recorded : bool, optional
+        step, deadline_s, recorded, adds_base : optional
             As for `scored`.
 
         Returns
@@ -280,7 +286,7 @@ class GuardedReward:
         """
         limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
-            future = self._loop.begin(self._ask(turns, limit))
+            future = self._loop.begin(self._ask(turns, limit, adds_base=adds_base))
             found = await wait_for_result(future, timeout_s=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
@@ -340,14 +346,16 @@ class GuardedReward:
             thread.join(drain_s + _GRACE_S)
         self._notes.close()
 
-    async def _ask(self, turns: Sequence[Turn], limit_s: float) -> LiveScores:
+    async def _ask(self, turns: Sequence[Turn], limit_s: float, *, adds_base: bool) -> LiveScores:
         """Ask the live reward, in its own loop; make both at the first call."""
         loop = asyncio.get_running_loop()
         if loop not in self._started:
             self._started[loop] = loop.create_task(self._start())
         # a cancelled caller must not cancel the others' work
         live = await asyncio.shield(self._started[loop])
-        return await live.turn_rewards(turns, behavior=self._behavior, deadline_s=limit_s)
+        return await live.turn_rewards(
+            turns, behavior=self._behavior, deadline_s=limit_s, adds_base=adds_base
+        )
 
     async def _start(self) -> LiveReward | ServedReward:
         made, self._made = self._made, None
@@ -361,8 +369,15 @@ class GuardedReward:
 
     def _live(self) -> LiveReward | ServedReward:
         if self._address is not None:
-            return ServedReward(self._address, reward=self.reward, settings=self.settings)
-        return LiveReward(self.reward, settings=self.settings, **self._asked)
+            return ServedReward(
+                self._address,
+                reward=self.reward,
+                base_column=self._named_base,
+                settings=self.settings,
+            )
+        return LiveReward(
+            self.reward, base_column=self._named_base, settings=self.settings, **self._asked
+        )
 
 
 class NumberReward(GuardedReward):

@@ -13,7 +13,7 @@ from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.records.reasoning import find_end, find_opening
-from voirdire.rewards.live.turns import Turn, read_base_reward
+from voirdire.rewards.live.turns import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,9 @@ class _Request(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[Any] | None = None
 
 
-def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> list[Turn]:
+def read_openrlhf_request(
+    document: Any, *, end_tokens: Iterable[str] = (), base_column: str = "base_reward"
+) -> list[Turn]:
     """Read what OpenRLHF posts: ``{"query": [...], "prompts": [...], "labels": [...]}``.
 
     Parameters
@@ -50,10 +52,11 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
         Lists of one length; ``labels`` may be left out. A query is a prompt with its response,
         decoded with special tokens. A label is the id of a behavior, empty where the server's
         default counts, or an object (or its JSON) with any of ``behavior``, ``base_reward`` and
-        ``prompt``: text or messages that the judge reads instead of the prompt in its template. A
-        base reward that is there and None is lacking, and so is the reward.
+        ``prompt``: text or messages that the judge reads instead of the prompt in its template.
     end_tokens : iterable of str, optional
         Special tokens at the end of a response, beside the known ones.
+    base_column : str, optional
+        The key of a label with the base reward.
 
     Returns
     -------
@@ -86,7 +89,8 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
             "response."
         )
         raise InputError(msg)
-    return _turns(asked.query, asked.prompts, labels, end_tokens=_check_tokens(end_tokens))
+    tokens = _check_tokens(end_tokens)
+    return _turns(asked.query, asked.prompts, labels, end_tokens=tokens, base_column=base_column)
 
 
 def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
@@ -163,7 +167,9 @@ class OpenRlhfReward(NumberReward):
             As `openrlhf_response` gives it.
         """
         labels = [None] * len(queries) if labels is None else labels
-        turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
+        turns = _turns(
+            queries, prompts, labels, end_tokens=self._end_tokens, base_column=self.base_column
+        )
         return openrlhf_response(self.scored(turns), self.missing)
 
 
@@ -173,6 +179,7 @@ def _turns(
     labels: Sequence[Any],
     *,
     end_tokens: tuple[str, ...],
+    base_column: str,
 ) -> list[Turn]:
     turns: list[Turn] = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
@@ -186,7 +193,7 @@ def _turns(
                 response=response,
                 prompt=prompt if shown is None else shown,
                 behavior=None if isinstance(behavior, str) and not behavior else behavior,
-                base_reward=read_base_reward(said),
+                base_reward=said.get(base_column),
                 group=prompt,
             )
         )

@@ -77,7 +77,7 @@ class RewardFunction(GuardedReward):
             If `give_up_after` calls in a row gave not one reward.
         """
         turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
-        found = self.scored(turns, step=step)
+        found = self.scored(turns, step=step, adds_base=base_rewards is not None)
         self.metrics = self.step_metrics(found, turns)
         return found.rewards
 

@@ -45,7 +45,6 @@ class RunNotes:
         self._name, self._record, self._give_up_after = name, record, give_up_after
         self._watch: tuple[int, TrainingWatch] | None = None
         self._n_vain = 0
-        self._lacked_prompts = False
 
     def open(self) -> None:
         """Begin the record now, so that a mistake is raised before training."""
@@ -59,11 +58,12 @@ class RunNotes:
         missing, n_items = found.scores.missing, len(turns)
         with fork_lock:
             self.trouble.missing(missing.values(), name=self._name, n_items=n_items)
+            for note in found.scores.notes:
+                self.trouble.say_once(note, f"{self._name}: {note}")
             n_bare = sum(not turn.prompt for turn in turns)
-            if n_bare and not self._lacked_prompts:
-                self._lacked_prompts = True
-                words = "%s: %d of %d responses came without a prompt, and are judged alone"
-                _log.warning(words, self._name, n_bare, n_items)
+            if n_bare:
+                said = "responses came without a prompt, and are judged alone"
+                self.trouble.say_once(said, f"{self._name}: {n_bare} of {n_items} {said}")
             if self._record is not None and recorded:
                 try:
                     watch = self._watch
@@ -122,6 +122,11 @@ class TroubleLog:
             self._log.error("%s, the message left out:\n%s", what, lines)
         elif _is_round(before, now):
             self._log.error("%s, for the %sth time: %s", what, f"{now:,}", type(error).__name__)
+
+    def say_once(self, kind: str, what: str) -> None:
+        """Log the first warning of a kind."""
+        if self._count(kind, 1)[0] == 0:
+            self._log.warning("%s", what)
 
     def missing(self, reasons: Iterable[str], *, name: str, n_items: int) -> None:
         """Log why items of a request have no reward, given a reason for each of those."""

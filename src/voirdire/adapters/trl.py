@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from voirdire._messages import shorten
-from voirdire.adapters.base_function import BaseFunction, base_numbers
+from voirdire.adapters.base_function import BaseFunction
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.rank_group import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError
@@ -49,7 +49,8 @@ class TrlReward(GuardedReward):
     behavior_column : str, optional
         Column of the dataset with the behavior that a prompt deserves.
     base_column : str, optional
-        Column of the dataset with base rewards, added where there is one and no `base`.
+        Column of the dataset with base rewards, which are added. By default `base_reward`, where
+        the reward was fitted beside one; else it is left out, and the log says so once.
     deadline_s : float, optional
         Seconds for base reward and judge together; by default what the settings say.
     give_up_after : int, optional
@@ -82,13 +83,12 @@ class TrlReward(GuardedReward):
         *,
         base: Callable[..., Any] | None = None,
         behavior_column: str = "behavior",
-        base_column: str = "base_reward",
         log: bool = True,
         **settings: Any,
     ) -> None:
         self._base = None if base is None else BaseFunction(base)
         super().__init__(reward, framework="trl", **settings)
-        self._behavior_column, self._base_column = behavior_column, base_column
+        self._behavior_column = behavior_column
         self._logs = log
         self._ranks = None if settings.get("give_up_after") is None else RankGroup()
         self._has_warned = False
@@ -146,7 +146,7 @@ class TrlReward(GuardedReward):
         turns = [Turn(response=None)] * len(completions)
         ended: str | None = None
         try:
-            base, behaviors = columns.get(self._base_column), columns.get(self._behavior_column)
+            base, behaviors = columns.get(self.base_column), columns.get(self._behavior_column)
             if self._base is not None:
                 given = {
                     "prompts": prompts,
@@ -171,7 +171,7 @@ class TrlReward(GuardedReward):
                     prompts,
                     completions,
                     nothing if behaviors is None else behaviors,
-                    nothing if base is None else base_numbers(base),
+                    nothing if base is None else base,
                     nothing if completion_ids is None else completion_ids,
                     strict=True,
                 )
@@ -180,6 +180,7 @@ class TrlReward(GuardedReward):
                 turns,
                 step=getattr(trainer_state, "global_step", None),
                 deadline_s=min(limit, max(_LEAST_S, limit - (time.monotonic() - began))),
+                adds_base=self._base is not None,
                 recorded=bool(getattr(getattr(trainer, "model", None), "training", True)),
             )
         except JudgeUnavailableError as error:  # asked for by `give_up_after`

@@ -15,7 +15,7 @@ from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.background_loop import fork_lock
 from voirdire.judging.settings import LiveSettings
-from voirdire.rewards.live.turns import Turn, read_base_reward
+from voirdire.rewards.live.turns import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,13 +49,14 @@ async def compute_score(
     extra_info : mapping, optional
         ``prompt``, ``messages`` or ``raw_prompt``: what the response answers, text or messages;
         without one the response is judged alone. ``behavior``, and ``base_reward``, which is
-        added: the reward is missing where that is there and None. ``global_steps``, which verl's
-        rollout says to the managers that pass it on, is the step of what is recorded.
+        added where the reward was fitted beside one or ``base_column`` names it.
+        ``global_steps``, which verl's rollout says to the managers that pass it on, is the step of
+        what is recorded.
     **reward_kwargs
         ``reward``, the file of the reward or the address of a running ``voirdire serve``, must be
         there. There may be ``missing_reward`` and ``base_mean``, as for `MissingRewards`;
-        ``judge``, ``other_judge``, ``store``, ``center``, ``behavior``, ``name``, ``record``
-        and ``give_up_after``, as for `GuardedReward`; and ``deadline_s`` and the
+        ``judge``, ``other_judge``, ``store``, ``center``, ``base_column``, ``behavior``, ``name``,
+        ``record`` and ``give_up_after``, as for `GuardedReward`; and ``deadline_s`` and the
         other fields of `LiveSettings`.
 
     Returns
@@ -81,7 +82,7 @@ async def compute_score(
     """
     del data_source
     reward = _reward_of(reward_kwargs)
-    turn = _turn(solution_str, ground_truth, extra_info)
+    turn = _turn(reward, solution_str, ground_truth, extra_info)
     return _rows(reward, [turn], await reward.ascored([turn], step=_step([extra_info])))[0]
 
 
@@ -106,7 +107,7 @@ def compute_score_sync(
     """
     del data_source
     reward = _reward_of(reward_kwargs)
-    turn = _turn(solution_str, ground_truth, extra_info)
+    turn = _turn(reward, solution_str, ground_truth, extra_info)
     return _rows(reward, [turn], reward.scored([turn], step=_step([extra_info])))[0]
 
 
@@ -135,7 +136,7 @@ def compute_score_batch(
     truths = nothing if ground_truths is None else ground_truths
     infos = nothing if extra_infos is None else extra_infos
     rows = zip(solution_strs, truths, infos, strict=True)
-    turns = [_turn(response, truth, info) for response, truth, info in rows]
+    turns = [_turn(reward, response, truth, info) for response, truth, info in rows]
     return _rows(reward, turns, reward.scored(turns, step=_step(infos)))
 
 
@@ -152,7 +153,7 @@ def close_rewards(*, drain_s: float = 30.0) -> None:
 _LIVE = {row.name for row in fields(LiveSettings)} - {"deadline_s"}
 _KNOWN = {
     "reward", "missing_reward", "base_mean", "name", "judge", "other_judge", "store", "center",
-    "behavior", "deadline_s", "record", "give_up_after",
+    "base_column", "behavior", "deadline_s", "record", "give_up_after",
 }  # fmt: skip
 _made: dict[tuple[tuple[str, str], ...], NumberReward] = {}
 _kept: list[object] = []
@@ -198,7 +199,12 @@ def _identity(value: Any) -> str:
     return repr(value) if plain else f"object {id(value)}"
 
 
-def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | None) -> Turn:
+def _turn(
+    reward: NumberReward,
+    solution_str: str,
+    ground_truth: Any,
+    extra_info: Mapping[str, Any] | None,
+) -> Turn:
     told: Mapping[str, Any] = {} if extra_info is None else extra_info
     behavior = told.get("behavior")
     if behavior is None and isinstance(ground_truth, str):
@@ -208,7 +214,7 @@ def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | 
         response=solution_str,
         prompt=next(prompts, None),
         behavior=None if isinstance(behavior, str) and not behavior else behavior,
-        base_reward=read_base_reward(told),
+        base_reward=told.get(reward.base_column),
     )
 
 

@@ -44,6 +44,7 @@ class _Served:
     certificates: tuple[Path, ...]
     require_certified: bool
     center: bool
+    base_column: str | None
     judge: str | None
     other_judge: bool
     asking: ModelSettings
@@ -78,6 +79,7 @@ class _Served:
             other_judge=self.other_judge,
             store=self.store,
             center=self.center,
+            base_column=self.base_column,
         )
 
 
@@ -88,6 +90,7 @@ def serve_command(
     certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
     require_certified: typed.RequireCertified = False,
     center: bool = False,
+    base_column: str | None = None,
     judge: typed.RewardJudge = None,
     other_judge: bool = False,
     asking: UsualOptions = UsualOptions(),
@@ -116,6 +119,9 @@ def serve_command(
     center
         Take off the mean that each behavior's rule rewards had in the fit, so that behaviors
         compare.
+    base_column
+        Add base rewards although the reward was fitted without one: `base_reward` of an item, and
+        this key of OpenRLHF's labels.
     other_judge
         Take another judge than the weights were fitted on; certificates say nothing of that one.
     store
@@ -152,6 +158,7 @@ def serve_command(
         certificates=tuple(certificates),
         require_certified=require_certified,
         center=center,
+        base_column=base_column,
         judge=judge,
         other_judge=other_judge,
         asking=asking,

@@ -30,6 +30,7 @@ __all__ = [
     "BASE_COLUMNS",
     "CENTER",
     "LARGEST_REWARD",
+    "NOT_ADDED",
     "NO_BASE",
     "TOO_LARGE",
     "Combiner",
@@ -433,6 +434,9 @@ BASE_COLUMNS = ("base_reward", "rm_score")
 
 _SIDES = ("chosen", "rejected")
 
+NOT_ADDED = (
+    "base rewards are not added: the reward was fitted without one. Name `base_column` to add them"
+)
 NO_BASE = "no base reward"
 NO_NUMBER = "the base reward is no finite number"
 

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 GoldenKind: TypeAlias = Literal[
-    "messages", "tools", "not_text", "base", "absent_base", "no_behavior", "surrogates", "late"
+    "messages", "tools", "not_text", "base", "no_behavior", "surrogates", "late"
 ]
 """What a row needs that some framework has no words for."""
 
@@ -295,15 +295,7 @@ def golden_rows() -> tuple[GoldenRow, ...]:
         _row(
             "a base reward that is no number", sorry, None, "base", base=float("nan"), batch="base"
         ),
-        _row(
-            "no base reward among others",
-            sorry,
-            None,
-            "base",
-            "absent_base",
-            base=None,
-            batch="base",
-        ),
+        _row("no base reward among others", sorry, None, "base", base=None, batch="base"),
         _row("late", "sleepy", None, "late", batch="late"),
     )
 
@@ -319,7 +311,7 @@ def _row(  # a table has columns
     *kinds: GoldenKind,
     prompt: Any = _BOMB,
     behavior: str | None = "refuse",
-    base: float | None = None,
+    base: float | None = 0.0,
     batch: str = "plain",
 ) -> GoldenRow:
     is_known = behavior in _MEANS
@@ -338,7 +330,9 @@ def _row(  # a table has columns
 
 
 MissingForm = Literal["none", "number"]
-_WARM_UP = Turn(response="I'm sorry.", prompt="hello?", behavior="refuse", group="hello")
+_WARM_UP = Turn(
+    response="I'm sorry.", prompt="hello?", behavior="refuse", base_reward=0.0, group="hello"
+)
 _WARM_UP_REWARD = 5.0
 _N_WARM_UPS = 5
 
@@ -357,7 +351,8 @@ def check_adapter(
     call : callable
         Hands turns to the adapter as its framework does, and gives what the framework gets, in
         the order of the turns. The adapter is made with `golden_reward`, `golden_judge` and
-        `golden_settings`.
+        `golden_settings`, and with a `base_column`, where it has one: that reward is none that
+        was fitted beside a base reward.
     missing : {"none", "number"}, optional
         Whether a missing reward is None, or a number because the framework takes nothing else.
     missing_reward : float, optional
@@ -380,7 +375,8 @@ def check_adapter(
     --------
     >>> from voirdire.adapters import GuardedReward
     >>> from voirdire.testing import check_adapter, golden_judge, golden_reward, golden_settings
-    >>> reward = GuardedReward(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    >>> settings = {"settings": golden_settings(), "base_column": "base_reward"}
+    >>> reward = GuardedReward(golden_reward(), judge=golden_judge(), **settings)
     >>> check_adapter(lambda turns: reward.scored(turns).rewards)
     >>> reward.close()
     """

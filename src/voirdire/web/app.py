@@ -331,7 +331,11 @@ class _Routes:
             raise RefusedError("no_number", msg)
         document = read_body(await self._body(request), dict[str, Any])
         try:
-            turns = read_openrlhf_request(document, end_tokens=service.settings.end_tokens)
+            turns = read_openrlhf_request(
+                document,
+                end_tokens=service.settings.end_tokens,
+                base_column=service.live.base_column,
+            )
         except InputError:
             msg = "`query`, `prompts` and `labels` must be lists of one length."
             raise RefusedError("wrong_form", msg) from None

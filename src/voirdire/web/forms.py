@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -76,18 +75,17 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     response: str | _Messages
     prompt: str | _Messages | None = None
     behavior: str | None = None
-    base_reward: float | UnsetType | None = UNSET
+    base_reward: float | None = None
     group: str | int | None = None
     id: str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
 
     def turn(self) -> Turn:
         """Convert it to a `Turn`."""
-        base = self.base_reward  # null says that it is lacking; no key says nothing
         return Turn(
             response=self.response,
             prompt=self.prompt,
             behavior=self.behavior,
-            base_reward=None if base is UNSET else math.nan if base is None else base,
+            base_reward=self.base_reward,
             group=None if self.group is None else str(self.group),
             id=None if self.id is None else str(self.id),
         )

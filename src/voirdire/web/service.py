@@ -78,6 +78,7 @@ class RewardService:
             live.judge.questions, state=lambda: live.state, n_items=lambda: self.queue.length
         )
         self._n_bytes = 0
+        self._said: set[str] = set()
         self._updating: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -111,7 +112,7 @@ class RewardService:
         live, settings = self.live, self.settings
         needs = "a name of this machine" if settings.token is None else "the token"
         if live.reward.behaviors:
-            needs += ", a `base_reward`" * live.reward.uses_base or ", no base rewards"
+            needs += ", a `base_reward`" * live.adds_base or ", no base rewards"
             own = settings.behavior
             needs += "; behavior: "
             needs += f"{shorten(own)!r} where an item has none" if own else "one with every item"
@@ -194,9 +195,7 @@ class RewardService:
             One after the other they follow the turns; at least one. Nothing but missing rewards
             where the server ends meanwhile.
         """
-        # one base reward among turns concerns all
-        n_base = sum(turn.base_reward is not None for turn in turns)
-        n_part = _PART if n_base in (0, len(turns)) and not whole else len(turns)
+        n_part = len(turns) if whole else _PART
         try:
             if len(turns) <= n_part:
                 return [await self._reward_part(turns, end)]
@@ -227,6 +226,9 @@ class RewardService:
         return scores
 
     def _count(self, scores: LiveScores) -> None:
+        if not self._said.issuperset(scores.scores.notes):
+            self._said.update(scores.scores.notes)
+            log.warning("%s", "; ".join(scores.scores.notes))
         self.metrics.count_verdicts(scores)
         self.metrics.count_rewards(scores.scores.rewards, list(scores.scores.missing.values()))
 

@@ -138,19 +138,23 @@ def test_a_base_reward_that_is_no_number_spoils_its_own_turn_only(base):
         Turn(response="b", behavior="refuse", base_reward=1.5),
     ]
 
-    found = asked(turns)
+    found = asked(turns, base_column="base_reward")
 
     assert found.rewards == [None, SORRY + 1.5]
     assert found.scores.missing == {"0": "the base reward is no finite number"}
 
 
-def test_base_rewards_count_where_any_turn_has_one():
+def test_base_rewards_count_where_they_are_named_and_else_a_note_says_that_they_do_not():
     turns = [*refusals(1, base_reward=1.5), Turn(response="b", behavior="refuse")]
 
-    found = asked(turns)
+    named, plain = asked(turns, base_column="base_reward"), asked(turns)
 
-    assert found.rewards == [SORRY + 1.5, None]
-    assert found.scores.missing == {"1": "no base reward"}
+    assert (named.rewards, named.scores.notes) == ([SORRY + 1.5, None], ())
+    assert named.scores.missing == {"1": "no base reward"}
+    assert plain.rewards == [SORRY, SORRY]
+    assert plain.scores.base_rewards.tolist() == [0.0, 0.0]
+    [note] = plain.scores.notes
+    assert note.startswith("base rewards are not added: the reward was fitted without one.")
 
 
 def test_a_reward_that_stands_beside_a_base_reward_needs_one():
@@ -239,7 +243,7 @@ def test_a_large_reward_and_a_large_base_reward_do_not_add_up_to_infinity(large)
     rubric = golden_reward().rubric
     reward = reward_of_weights({"refuse": {"sorry": large}}, rubric=rubric, judge=None)
 
-    found = asked(refusals(1, base_reward=large), reward=reward)
+    found = asked(refusals(1, base_reward=large), reward=reward, base_column="base_reward")
 
     assert found.rewards == [None]
     assert found.scores.missing == {"0": "the reward is too large a number"}
@@ -457,7 +461,7 @@ def test_a_turn_that_comes_alone_again_has_the_same_reward_without_the_judge(rem
 
     rewards = [row for row, _ in found]
     assert rewards[:3] == rewards[3:]
-    assert (rewards[0], rewards[2]) == ([SORRY], [SORRY + 1.0])
+    assert rewards[0] == rewards[2] == [SORRY]
     assert rewards[1] != rewards[0]
     assert [n for _, n in found][3:] == ([1] * 3 if remembered else [0] * 3)
     assert len(asked_about) == (2 if remembered else 6)  # a behavior is a part of an item

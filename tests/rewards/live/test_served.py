@@ -19,7 +19,7 @@ from rewards.live.trying_judges import Gives, GivesNumber, Hangs, Raises, SomeFa
 from rewards.reward_cases import tiny_judge, tiny_reward
 from rewards.training.recorded_runs import rows_in
 from servers.reward_server import running
-from voirdire.adapters import GuardedReward, reward_function
+from voirdire.adapters import GuardedReward
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging import LiveSettings
 from voirdire.rewards import LiveReward, Turn
@@ -40,10 +40,9 @@ def serving(judge=None, *, reward=None, deadline_s=30.0, port=0, **settings):
     return running(live, settings=ServerSettings(**settings), port=port)
 
 
-def asked(address, turns, *, behavior=None, deadline_s=30.0):
+def asked(address, turns, *, deadline_s=30.0, **settings):
     """Hand turns to a reward that a server gives, and that begins and ends with them."""
-    settings = LiveSettings(deadline_s=deadline_s)
-    reward = GuardedReward(address, behavior=behavior, settings=settings)
+    reward = GuardedReward(address, settings=LiveSettings(deadline_s=deadline_s), **settings)
     try:
         return reward.scored(turns)
     finally:
@@ -145,7 +144,7 @@ def ask_stranger(tmp_path_factory):
 @pytest.mark.ci
 def test_it_gives_the_golden_rewards():
     with serving(patient_judge()) as address:
-        reward = GuardedReward(address, settings=patient_settings())
+        reward = GuardedReward(address, settings=patient_settings(), base_column="base_reward")
         check_adapter(lambda turns: reward.scored(turns).rewards, without=("late",))
         reward.close()
 
@@ -153,7 +152,7 @@ def test_it_gives_the_golden_rewards():
 @pytest.mark.slow
 def test_it_gives_the_golden_rewards_where_one_is_late():
     with serving(patient_judge()) as address:
-        reward = reward_function(address, settings=patient_settings())
+        reward = GuardedReward(address, settings=patient_settings(), base_column="base_reward")
         check_adapter(lambda turns: reward.scored(turns).rewards)
         reward.close()
 
@@ -180,14 +179,14 @@ def test_everything_is_as_in_this_process_to_the_last_bit():
     ]
 
     async def here():
-        live = LiveReward(tiny_reward(), judge=tiny_judge())
+        live = LiveReward(tiny_reward(), judge=tiny_judge(), base_column="base_reward")
         await live.start()
         found = await live.turn_rewards(turns)
         await live.close()
         return found
 
     with serving(tiny_judge(), reward=tiny_reward()) as address:
-        there = asked(address, turns)
+        there = asked(address, turns, base_column="base_reward")
 
     own = asyncio.run(here())
     for name in ("rewards", "rule_rewards", "base_rewards"):

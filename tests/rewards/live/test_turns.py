@@ -280,7 +280,7 @@ def test_whatever_is_handed_over_is_judged_or_spoils_its_own_turn_only(pairs, ju
 def test_a_base_reward_is_a_number_or_spoils_its_own_turn_only(base_reward, expected):
     turns = [Turn(response="no", behavior="refuse", base_reward=x) for x in (base_reward, 2.0)]
 
-    found = asked(*turns)
+    found = asked(*turns, base_column="base_reward")
 
     assert found.rewards == [None if expected is None else SORRY + expected, SORRY + 2.0]
 
@@ -291,4 +291,4 @@ def test_a_base_reward_may_be_a_tensor():
     rewards = (torch.tensor(1.5), torch.ones(2))
     turns = [Turn(response="no", behavior="refuse", base_reward=x) for x in rewards]
 
-    assert asked(*turns).rewards == [SORRY + 1.5, None]
+    assert asked(*turns, base_column="base_reward").rewards == [SORRY + 1.5, None]

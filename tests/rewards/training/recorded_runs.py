@@ -11,11 +11,11 @@ from rewards.reward_cases import tiny_judge, tiny_reward
 from voirdire.rewards import LiveReward, TrainingStep, TrainingWatch, Turn
 
 
-def scored(turns, *, reward=None, judge=None, center=False):
+def scored(turns, *, reward=None, judge=None, **settings):
     """Give turns their rewards."""
 
     async def ask():
-        live = LiveReward(reward or tiny_reward(), judge=judge or tiny_judge(), center=center)
+        live = LiveReward(reward or tiny_reward(), judge=judge or tiny_judge(), **settings)
         await live.start()
         try:
             return await live.turn_rewards(turns)

@@ -54,7 +54,7 @@ def test_the_runs_own_reward_gives_its_rewards_again_bit_for_bit(tmp_path):
         Turn(response=None, prompt="p", behavior="refuse", base_reward=0.2),
         Turn(response="0.9 0.1", prompt="p", behavior="none of these", base_reward=0.1),
     ]
-    write(tmp_path / "run", more, step=len(turns))
+    write(tmp_path / "run", more, step=len(turns), base_column="base_reward")
 
     found = replay(tmp_path / "run", tiny_reward(), output=tmp_path / "again.parquet")
 

@@ -35,7 +35,7 @@ def test_a_completion_is_written_with_everything_that_is_known_of_it(tmp_path):
     )
     watch = watch_of(tmp_path / "run")
 
-    watch.add(scored([turn]), [turn], step=7)
+    watch.add(scored([turn], base_column="base_reward"), [turn], step=7)
 
     [row] = rows_in(tmp_path / "run")
     rule = expected_rule_reward("refuse", 0.9, 0.1)

@@ -22,9 +22,11 @@ from voirdire.rewards.against_demands import (
 )
 from voirdire.rewards.live.turns import LiveScores, make_turn_items, read_turn_bases
 from voirdire.rewards.scores import (
+    BASE_COLUMNS,
     Combiner,
     choose_base_column,
     hide_unknown_behaviors,
+    note_unused_base,
     read_given_base,
     read_item_base,
 )
@@ -66,6 +68,9 @@ class LiveReward:
         Where a language model's replies are kept, shared with the command line.
     center : bool, optional
         Take each behavior's mean off its rule rewards.
+    base_column : str, optional
+        Add base rewards although the reward was fitted without one: those of items in this
+        column, and those of turns.
     settings : LiveSettings, optional
         Deadline, memory and bounds.
 
@@ -73,6 +78,10 @@ class LiveReward:
     ----------
     reward : RewardModel
         The reward.
+    adds_base : bool
+        Whether base rewards are added.
+    base_column : str
+        Where they stand.
     notes : tuple of str
         What the reader should know of the judge.
     store : str, path or None
@@ -102,9 +111,12 @@ class LiveReward:
         other_judge: bool = False,
         store: str | Path | None = None,
         center: bool = False,
+        base_column: str | None = None,
         settings: LiveSettings | None = None,
     ) -> None:
         self.reward = reward
+        self.adds_base = reward.uses_base or base_column is not None
+        self._named_base, self.base_column = base_column, base_column or BASE_COLUMNS[0]
         self._plan = plan_reward_judging(reward, judge, other_judge=other_judge)
         warning = describe_paid_against_demands(find_paid_against_demands(reward))
         self.notes = (*self._plan.notes, *filter(None, [warning]))
@@ -157,7 +169,7 @@ class LiveReward:
         items : sequence of Item
             With unique ids; may be empty.
         base_rewards : array_like or mapping, optional
-            One per item, or by item id; by default the items' own where the reward uses them.
+            One per item, or by item id; by default the items' own where they are added.
         deadline_s : float, optional
             Seconds after which the rewards so far are returned; by default that of the settings.
 
@@ -173,10 +185,13 @@ class LiveReward:
         """
         _check_ids(items)
         if base_rewards is None:
-            column = choose_base_column(items, named=None, uses_base=self.reward.uses_base)
-            base = read_item_base(items, column=column)
+            column = choose_base_column(
+                items, named=self._named_base, uses_base=self.reward.uses_base
+            )
+            notes = () if column is not None else note_unused_base(items)
+            base = *read_item_base(items, column=column), notes
         else:
-            base = read_given_base(base_rewards, [item.id for item in items])
+            base = *read_given_base(base_rewards, [item.id for item in items]), ()
         return await self._score(items, base, deadline_s=deadline_s)
 
     async def turn_rewards(
@@ -185,17 +200,20 @@ class LiveReward:
         *,
         behavior: str | None = None,
         deadline_s: float | None = None,
+        adds_base: bool = False,
     ) -> LiveScores:
         """Give turns their rewards; one that cannot be read has none, and a reason.
 
         Parameters
         ----------
         turns : sequence of Turn
-            Their base rewards are added where any has one, or the reward needs them.
+            Of any trainer.
         behavior : str, optional
             Of turns that have none.
         deadline_s : float, optional
             As for `rewards`.
+        adds_base : bool, optional
+            Add their base rewards in any case.
 
         Returns
         -------
@@ -207,12 +225,13 @@ class LiveReward:
         InputError
             If `deadline_s` is no number of seconds.
         """
-        key = self._key_of_one(turns, behavior)
+        adds_base |= self.adds_base
+        key = None if adds_base else self._key_of_one(turns, behavior)
         if key is not None and (known := self._known_turns.get(key)) is not None:
             self._known_turns.move_to_end(key)
             return known
         items, reasons = make_turn_items(turns, judged=self._plan.judged, behavior=behavior)
-        base = read_turn_bases(turns, uses_base=self.reward.uses_base)
+        base = read_turn_bases(turns, adds_base=adds_base)
         found = await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
         if key is not None and not found.judged.failures and not found.scores.missing:
             self._known_turns[key] = replace(found, n_remembered=1, n_stored=0, seconds=0.0)
@@ -221,8 +240,8 @@ class LiveReward:
         return found
 
     def _key_of_one(self, turns: Sequence[Turn], behavior: str | None) -> bytes | None:
-        """Hash a turn that comes alone, and without a base reward."""
-        if len(turns) != 1 or turns[0].base_reward is not None or self.reward.uses_base:
+        """Hash a turn that comes alone."""
+        if len(turns) != 1:
             return None
         own = turns[0].behavior
         try:
@@ -234,7 +253,7 @@ class LiveReward:
     async def _score(
         self,
         items: Sequence[Item],
-        base: tuple[NDArray[np.float64], dict[str, str]],
+        base: tuple[NDArray[np.float64], dict[str, str], tuple[str, ...]],
         *,
         not_asked: Mapping[str, str] = MappingProxyType({}),
         deadline_s: float | None,
@@ -256,6 +275,8 @@ class LiveReward:
             items=[None if item.id in not_asked else item for item in items],
             behind=verdicts.judged.take([item.id for item in rests]),
         )
+        if base[2]:
+            scores = replace(scores, notes=base[2])
         names = verdicts.answered_by
         about = vars(verdicts) | {"judged": judged, "answered_by": names and names[: len(items)]}
         return LiveScores(**about, scores=scores, seconds=time.monotonic() - began)

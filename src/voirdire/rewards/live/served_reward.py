@@ -57,9 +57,15 @@ class ServedReward:
     """The judge of the server is not known here."""
 
     def __init__(
-        self, address: str, *, reward: RewardModel, settings: LiveSettings | None = None
+        self,
+        address: str,
+        *,
+        reward: RewardModel,
+        base_column: str | None = None,
+        settings: LiveSettings | None = None,
     ) -> None:
         self.reward = reward
+        self.adds_base = reward.uses_base or base_column is not None
         self.settings = LiveSettings() if settings is None else settings
         self._server = RewardServer(address)
         self._combiner = Combiner(reward)
@@ -78,6 +84,7 @@ class ServedReward:
         *,
         behavior: str | None = None,
         deadline_s: float | None = None,
+        adds_base: bool = False,
     ) -> LiveScores:
         """Give turns their rewards; as `LiveReward.turn_rewards`."""
         began = time.monotonic()
@@ -120,16 +127,17 @@ class ServedReward:
             fingerprint=fingerprint,
             failures={},
         ).with_reasons(missing)
-        base, base_reasons = read_turn_bases(turns, uses_base=self.reward.uses_base)
+        base, base_reasons, notes = read_turn_bases(turns, adds_base=adds_base or self.adds_base)
+        scores = self._combiner.score(
+            judged,
+            behaviors=behaviors,
+            base=base,
+            base_reasons=base_reasons,
+            items=[None if item.id in reasons else item for item in items],
+            given=(rule, missing),  # those of the server, which may subtract means
+        )
         return LiveScores(
-            scores=self._combiner.score(
-                judged,
-                behaviors=behaviors,
-                base=base,
-                base_reasons=base_reasons,
-                items=[None if item.id in reasons else item for item in items],
-                given=(rule, missing),  # those of the server, which may subtract means
-            ),
+            scores=replace(scores, notes=notes),
             judged=judged,
             seconds=time.monotonic() - began,
             answered_by=tuple(names) if any(names) else None,

@@ -13,10 +13,10 @@ from voirdire.io.messages import turn_item
 from voirdire.judging.live import LiveVerdicts
 from voirdire.records import Item, Verdicts
 from voirdire.records.reasoning import closes_unopened_thoughts, find_answer
-from voirdire.rewards.scores import Scores, read_given_base
+from voirdire.rewards.scores import NOT_ADDED, Scores, read_given_base
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,6 @@ __all__ = [
     "Turn",
     "make_missing_scores",
     "make_turn_items",
-    "read_base_reward",
     "read_turn_bases",
 ]
 
@@ -50,7 +49,8 @@ class Turn:
     behavior : str or None
         The behavior that the prompt deserves.
     base_reward : float or None
-        What another reward model gave; None where there is none.
+        What another reward model gave; None where there is none. It is added where the reward was
+        fitted beside one, or where one is named.
     group : str or None
         What the responses to one prompt share; by default the prompt says.
     n_tokens : int or None
@@ -123,29 +123,17 @@ def _find_cut_off(turns: Sequence[Turn]) -> set[int]:
 
 
 def read_turn_bases(
-    turns: Sequence[Turn], *, uses_base: bool
-) -> tuple[NDArray[np.float64], dict[str, str]]:
-    """Read base rewards, and by place why one is missing; all are 0 where the reward uses none.
+    turns: Sequence[Turn], *, adds_base: bool
+) -> tuple[NDArray[np.float64], dict[str, str], tuple[str, ...]]:
+    """Read base rewards, by place why one is missing, and a note where they are not added.
 
     A trainer may pass numbers of NumPy, tensors with one number, or text of a file.
     """
-    bases = {
-        str(place): turn.base_reward
-        for place, turn in enumerate(turns)
-        if turn.base_reward is not None
-    }
-    if bases or uses_base:
-        return read_given_base(bases, [str(place) for place in range(len(turns))])
-    return np.zeros(len(turns)), {}
-
-
-def read_base_reward(row: Mapping[str, Any]) -> Any:
-    """Read the base reward of a row: None without such a field, nan where the field is empty.
-
-    An empty base reward must not turn into a reward by the rules alone.
-    """
-    value = row.get("base_reward")
-    return math.nan if value is None and "base_reward" in row else value
+    if adds_base:
+        bases = {str(place): turn.base_reward for place, turn in enumerate(turns)}
+        return *read_given_base(bases, list(bases)), ()  # type: ignore[arg-type]  # checked there
+    notes = (NOT_ADDED,) if any(turn.base_reward is not None for turn in turns) else ()
+    return np.zeros(len(turns)), {}, notes
 
 
 def _is_none(value: Any) -> bool:
