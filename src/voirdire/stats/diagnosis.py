@@ -42,9 +42,7 @@ from scipy.special import stdtr, stdtrit
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement import PanelLevel
-from voirdire.stats.agreement.labels import code_labels
-from voirdire.stats.agreement.panel import WEIGHTS
+from voirdire.stats.agreement import WEIGHTS, PanelLevel, code_labels
 from voirdire.stats.fdr import adjust_p_values, benjamini_yekutieli
 from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import (
@@ -594,14 +592,13 @@ def outlier_annotators(
     coded = code_labels(
         matrix, weights=WEIGHTS[level], label_sets=label_sets if level == "sets" else None
     )
-    disagreement = coded.disagreement()
     sums = np.zeros((8, matrix.shape[1]))
     for block in _blocks(coded.codes.T, clusters=units):
         # of each label, its agreement with the other labels of its item
         pairs = np.zeros(block.labels.shape)
         for one, other in combinations(range(len(pairs)), 2):
             both = block.present[one] & block.present[other]
-            agree = (1 - disagreement.between(block.labels[one], block.labels[other])) * both
+            agree = (1 - coded.disagreement(block.labels[one], block.labels[other])) * both
             pairs[one] += agree
             pairs[other] += agree
         own_units = None if units is None else units[block.rows]

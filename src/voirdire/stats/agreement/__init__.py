@@ -1,17 +1,18 @@
 """Measures how far raters agree, with intervals and the human ceiling beside every judge."""
 
-from voirdire.stats.agreement.coefficient import AgreementResult
-from voirdire.stats.agreement.labels import Weights
-from voirdire.stats.agreement.many_raters import (
+from voirdire.stats.agreement.coefficients import (
+    WEIGHTS,
+    AgreementResult,
     KrippendorffResult,
     Level,
+    cohen_kappa,
     fleiss_kappa,
     gwet_ac,
     krippendorff_alpha,
     measure_alpha,
     raw_agreement,
 )
-from voirdire.stats.agreement.pairs import cohen_kappa
+from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.panel import (
     JudgeAgreement,
     PanelAgreement,
@@ -20,6 +21,7 @@ from voirdire.stats.agreement.panel import (
 )
 
 __all__ = [
+    "WEIGHTS",
     "AgreementResult",
     "JudgeAgreement",
     "KrippendorffResult",
@@ -27,6 +29,7 @@ __all__ = [
     "PanelAgreement",
     "PanelLevel",
     "Weights",
+    "code_labels",
     "cohen_kappa",
     "fleiss_kappa",
     "gwet_ac",

@@ -7,122 +7,128 @@ for names; :math:`|a - b| / R` (linear) or its square (quadratic) for numbers wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import check_choice
+from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.alignment import unit_of
+from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import LabelSets, intersection_and_union
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CodedLabels", "Disagreement", "Weights", "code_labels"]
+__all__ = ["Labels", "Weights", "code_labels"]
 
 Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 """Partial agreement of unequal labels; None for none."""
 
 _CELLS_AT_ONCE = 1 << 22
-_SETS_AT_ONCE = 512
-_ITEMS_AT_ONCE = 1 << 15
 
 _WIDEST_TABLE = 1 << 24
-"""Largest range of integers that are coded by a table."""
+"""Largest range of integers that are coded by a table, which is faster than sorting."""
 
 
-class Disagreement:
-    """Disagreement of coded labels; categories are declared, or those that occur."""
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """Labels as codes, shape (n_raters, n_items), in the smallest type; -1 where missing.
 
-    def __init__(
-        self,
-        metric: Weights | Literal["ratio"] | None,
-        values: NDArray[Any],
-        categories: NDArray[np.intp],
-    ) -> None:
-        self.weights: Weights | None = "quadratic" if metric == "ratio" else metric
-        self.categories = categories
-        self._metric = metric
-        self.n_labels, self._values = len(values), values
-        if metric in ("linear", "quadratic"):
-            shown = values / unit_of(float(np.abs(values).max(initial=0.0)))
-            lowest, highest = (
-                (shown[categories].min(), shown[categories].max()) if len(categories) else (0, 0)
-            )
-            self._values = (shown - lowest) / (highest - lowest or 1.0)
+    `values` are the ascending numbers or packed label sets of the codes, and `categories` the codes
+    that count: all where they were declared, otherwise those that occur. `units` are the items or
+    clusters that an interval takes as the sample.
+    """
 
-    def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-        """Return the disagreement of pairs of labels."""
-        if self._metric is None:
+    codes: NDArray[Any]
+    values: NDArray[Any]
+    weights: Weights | None
+    is_ratio: bool = False
+    categories: NDArray[np.intp]
+    declared: bool
+    units: NDArray[np.intp] | None
+    confidence_level: float
+
+    def among(self, raters: Iterable[int]) -> Labels:
+        """Return these labels with the categories that some raters use."""
+        if self.declared:
+            return self
+        used = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        for rater in raters:
+            used[self.codes[rater]] = True  # -1 marks the one beyond the end
+        return replace(self, categories=np.flatnonzero(used[:-1]))
+
+    @cached_property
+    def _places(self) -> NDArray[Any]:
+        """What is compared: numbers as shares of the range of the categories."""
+        if self.weights not in ("linear", "quadratic") or self.is_ratio:
+            return self.values
+        shown = self.values / unit_of(float(np.abs(self.values).max(initial=0.0)))
+        used = shown[self.categories] if len(self.categories) else np.zeros(1)
+        places: NDArray[Any] = (shown - used.min()) / (used.max() - used.min() or 1.0)
+        return places
+
+    def disagreement(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+        """Return the disagreement of pairs of codes."""
+        if self.weights is None:
             return first != second
-        one, other = self._values[first], self._values[second]
-        if self._metric == "jaccard":
+        one, other = self._places[first], self._places[second]
+        if self.weights == "jaccard":
             both, either = intersection_and_union(one, other)
             return np.where(either > 0, 1 - both / np.maximum(either, 1), 0.0)
-        if self._metric == "linear":
-            return np.abs(one - other)
-        if self._metric == "quadratic":
-            return (one - other) ** 2
-        total = one + other
-        return np.divide(one - other, total, out=np.zeros(total.shape), where=total > 0) ** 2
+        if self.is_ratio:
+            total = one + other
+            return np.divide(one - other, total, out=np.zeros(total.shape), where=total > 0) ** 2
+        return np.abs(one - other) if self.weights == "linear" else (one - other) ** 2
 
-    def mean_to(
+    def mean_disagreement(
         self, group: NDArray[Any], label: NDArray[Any], share: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the mean disagreement of each label with all labels of its group, by share.
-
-        Labels are sorted by group, and ascend within it.
-        """
-        if self._metric is None:
+        """Return the mean disagreement of each code with all codes of its group, by share."""
+        if self.weights is None:
             return np.bincount(group, share)[group] - share
-        if self._metric == "quadratic":
-            values = self._values[label]
+        if self.weights == "quadratic" and not self.is_ratio:
+            values = self._places[label]
             apart = values - np.bincount(group, share * values)[group]
             return apart**2 + np.bincount(group, share * apart**2)[group]
-        if self._metric == "linear":
-            # Labels ascend: those before one are smaller, the others larger.
-            values = self._values[label]
-            mass, moment = np.cumsum(share), np.cumsum(share * values)
-            first = np.searchsorted(group, group)
-            mass, moment = (x - np.where(first > 0, x[first - 1], 0.0) for x in (mass, moment))
-            all_mass, all_moment = np.bincount(group, share), np.bincount(group, share * values)
-            return values * (2 * mass - all_mass[group]) + all_moment[group] - 2 * moment
         from scipy import sparse
 
-        every = np.arange(self.n_labels)
+        every = np.arange(len(self.values))
         shape = (len(every), group.max(initial=0) + 1)
         shares = sparse.csr_array((share, (label, group)), shape=shape)
         result = np.empty(len(share))
         step = max(1, _CELLS_AT_ONCE // max(len(every), 1))
         for start in range(0, len(every), step):
-            means = self._to_every_label(every[start : start + step]) @ shares
+            rows = every[start : start + step]
+            if self.weights == "jaccard":
+                means = self._set_distances(rows) @ shares
+            else:
+                means = self.disagreement(rows[:, np.newaxis], every) @ shares
             here = (label >= start) & (label < start + step)
             result[here] = means[label[here] - start, group[here]]
         return result
 
-    def _to_every_label(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        if self._metric != "jaccard":
-            return self.between(rows[:, np.newaxis], np.arange(self.n_labels))
+    def _set_distances(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Return the Jaccard distances of some sets to all, fast where sets are wide."""
         both = (self._members[rows] @ self._members.T).toarray()
         size = self._members.sum(axis=1)
         both[(size[rows, np.newaxis] == 0) & (size == 0)] = 1  # two empty sets are equal
-        either = np.maximum(size[rows, np.newaxis] + size - both, 1)
-        return np.subtract(1, np.divide(both, either, out=both), out=both)
+        return 1 - both / np.maximum(size[rows, np.newaxis] + size - both, 1)
 
     @cached_property
     def _members(self) -> Any:
         """Which set holds which label."""
         from scipy import sparse
 
-        words = np.ascontiguousarray(self._values).view(np.uint8)
-        blocks = [words[k : k + _SETS_AT_ONCE] for k in range(0, len(words), _SETS_AT_ONCE)]
-        rows: list[Any] = [
-            sparse.csr_array(np.unpackbits(block, axis=1), dtype=float) for block in blocks
-        ]
-        return sparse.vstack(rows, format="csr")
+        words = np.ascontiguousarray(self.values).view(np.uint8)
+        row, byte = np.nonzero(words)
+        at, bit = np.nonzero(np.unpackbits(words[row, byte, np.newaxis], axis=1))
+        shape = (len(words), words.shape[1] * 8)
+        return sparse.csr_array((np.ones(len(at)), (row[at], byte[at] * 8 + bit)), shape=shape)
 
     @cached_property
     def chance_factor(self) -> float:
@@ -131,39 +137,8 @@ class Disagreement:
         if n_categories < 2:
             return float("nan")
         uniform = np.full(n_categories, 1 / n_categories)
-        apart = self.mean_to(np.zeros_like(self.categories), self.categories, uniform)
+        apart = self.mean_disagreement(np.zeros_like(self.categories), self.categories, uniform)
         return n_categories * (1 - float(apart.mean())) / (n_categories - 1)
-
-
-# Coded labels ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodedLabels:
-    """Labels as codes, shape (n_raters, n_items), in the smallest type; -1 where missing.
-
-    `values` are the ascending numbers or packed label sets of the codes; `declared` is false where
-    they were found among the labels.
-    """
-
-    codes: NDArray[Any]
-    values: NDArray[Any]
-    weights: Weights | None
-    declared: bool
-
-    @property
-    def n_labels(self) -> int:
-        """How many distinct labels there are."""
-        return len(self.values)
-
-    def disagreement(self, raters: slice | list[int] = slice(None)) -> Disagreement:
-        """Make the disagreement, with declared categories or those of some raters."""
-        used = np.ones(self.n_labels + 1, dtype=np.bool_)
-        if not self.declared:
-            used[:] = False
-            for column in self.codes[raters]:
-                used[column] = True  # -1 marks the one beyond the end
-        return Disagreement(self.weights, self.values, np.flatnonzero(used[:-1]))
 
 
 def code_labels(
@@ -172,85 +147,85 @@ def code_labels(
     weights: Weights | None,
     label_sets: ArrayLike | LabelSets | None = None,
     categories: ArrayLike | None = None,
-) -> CodedLabels:
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> Labels:
     """Check labels of shape (n_items, n_raters) and code them.
 
     Integers are codes with -1 for missing; floats, with numeric weights only, have nan.
     """
-    if weights is not None:
-        check_choice("weights", weights, Weights)
-    matrix = np.asarray(labels)
-    if matrix.ndim != 2:
-        msg = f"`labels` must have the shape (n_items, n_raters), got {matrix.shape}."
-        raise InputError(msg)
-    matrix = _check_type(matrix, weights)
+    matrix = _check_matrix(labels, weights)
     if weights == "jaccard" and label_sets is None:
         msg = "`label_sets` must be given for the weights 'jaccard', got None."
         raise InputError(msg)
     if weights != "jaccard" and label_sets is not None:
         msg = f"`label_sets` must be None unless `weights` is 'jaccard', got {weights!r}."
         raise InputError(msg)
-    found = _find_labels(matrix)
-    if weights == "jaccard":
-        if categories is not None:
-            msg = "`categories` must be None for the weights 'jaccard'; those that occur count."
-            raise InputError(msg)
-        return _code_sets(matrix, found, label_sets)
-    values = found if categories is None else _check_categories(categories, found)
-    return CodedLabels(
-        codes=_look_up(matrix, found, values),
+    if weights == "jaccard" and categories is not None:
+        msg = "`categories` must be None for the weights 'jaccard'; those that occur count."
+        raise InputError(msg)
+    values, codes = _find_labels(matrix)
+    place = None
+    if label_sets is not None:
+        values, place = _find_sets(values, label_sets)
+    elif categories is not None:
+        found, values = values, _check_categories(categories, values)
+        place = np.searchsorted(values, found)
+    if place is not None:
+        codes = np.append(place, -1).astype(_smallest_type(values))[codes]
+    return Labels(
+        codes=codes,
         values=values,
         weights=weights,
+        categories=np.arange(len(values)),
         declared=categories is not None,
+        units=check_units(clusters, len(matrix)),
+        confidence_level=check_fraction("confidence_level", confidence_level),
     )
 
 
-def _find_labels(matrix: NDArray[Any]) -> NDArray[Any]:
-    """List the labels that occur, ascending."""
-    n_cells = int(matrix.max(initial=-1)) + 2 if matrix.dtype.kind != "f" else _WIDEST_TABLE
-    if n_cells < _WIDEST_TABLE:  # faster than sorting
-        seen = np.zeros(n_cells, dtype=np.bool_)
-        for start in range(0, len(matrix), _ITEMS_AT_ONCE):
-            seen[matrix[start : start + _ITEMS_AT_ONCE]] = True  # -1 marks the last, no label
-        return np.flatnonzero(seen[:-1])
-    by_column = [np.unique(column) for column in matrix.T]
-    labels = np.unique(np.concatenate([*by_column, np.zeros(0, dtype=matrix.dtype)]))
-    return labels[~np.isnan(labels) if matrix.dtype.kind == "f" else labels >= 0]
-
-
-def _look_up(matrix: NDArray[Any], found: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """Replace each label by its place among the ascending values."""
-    codes = np.empty(matrix.T.shape, dtype=np.min_scalar_type(-max(len(values), 1) - 1))
-    table = np.zeros(0, dtype=codes.dtype)
-    if matrix.dtype.kind != "f" and found.max(initial=-1) < _WIDEST_TABLE - 2:
-        table = np.full(int(found.max(initial=-1)) + 2, -1, dtype=codes.dtype)
-        table[found] = np.searchsorted(values, found)
-    for start in range(0, len(matrix), _ITEMS_AT_ONCE):  # transposed within the cache
-        block = np.ascontiguousarray(matrix[start : start + _ITEMS_AT_ONCE].T)
-        if table.size:
-            coded = table[block]
-        else:
-            missing = np.isnan(block) if matrix.dtype.kind == "f" else block < 0
-            coded = np.where(missing, -1, np.searchsorted(values, block))
-        codes[:, start : start + _ITEMS_AT_ONCE] = coded
-    return codes
-
-
-def _check_type(matrix: NDArray[Any], weights: Weights | None) -> NDArray[Any]:
-    kind = matrix.dtype.kind
-    if kind in "iu":
-        if matrix.min(initial=0) < -1:
-            msg = f"`labels` must be codes from 0, -1 where missing, got {int(matrix.min())}."
-            raise InputError(msg)
-        return matrix.astype(np.int64) if kind == "u" else matrix
-    if kind != "f" or weights in (None, "jaccard"):
-        numbers = ", or numbers with nan" if weights in ("linear", "quadratic") else ""
+def _check_matrix(labels: ArrayLike, weights: Weights | None) -> NDArray[Any]:
+    if weights is not None:
+        check_choice("weights", weights, Weights)
+    matrix = np.asarray(labels)
+    if matrix.ndim != 2:
+        msg = f"`labels` must have the shape (n_items, n_raters), got {matrix.shape}."
+        raise InputError(msg)
+    takes_numbers = weights in ("linear", "quadratic")
+    if matrix.dtype.kind not in ("iuf" if takes_numbers else "iu"):
+        numbers = ", or numbers with nan" if takes_numbers else ""
         msg = f"`labels` must be integer codes, -1 where missing{numbers}, got {matrix.dtype}."
         raise InputError(msg)
-    if np.isinf(matrix).any():
+    if matrix.dtype.kind == "f" and np.isinf(matrix).any():
         msg = "`labels` must be finite numbers, nan where missing, got inf."
         raise InputError(msg)
+    if matrix.dtype.kind != "f" and matrix.min(initial=0) < -1:
+        msg = f"`labels` must be codes from 0, -1 where missing, got {int(matrix.min())}."
+        raise InputError(msg)
     return matrix
+
+
+def _find_labels(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """List the labels that occur, ascending, and the place of each rater's labels in the list."""
+    columns = np.ascontiguousarray(matrix.T)
+    is_number = matrix.dtype.kind == "f"
+    if is_number or matrix.max(initial=-1) >= _WIDEST_TABLE:
+        missing = np.isnan(columns) if is_number else columns < 0
+        values = np.unique(columns[~missing])
+        codes = np.searchsorted(values, columns)
+        codes[missing] = -1
+        return values, codes.astype(_smallest_type(values))
+    columns = columns.astype(np.int64, copy=False)
+    seen = np.zeros(int(matrix.max(initial=-1)) + 2, dtype=np.bool_)
+    seen[columns] = True  # -1 marks the last, no label
+    values = np.flatnonzero(seen[:-1])
+    table = np.full(len(seen), -1, dtype=_smallest_type(values))
+    table[values] = np.arange(len(values))
+    return values, table[columns]
+
+
+def _smallest_type(values: NDArray[Any]) -> np.dtype[Any]:
+    return np.min_scalar_type(-max(len(values), 1) - 1)
 
 
 def _check_categories(categories: ArrayLike, distinct: NDArray[Any]) -> NDArray[Any]:
@@ -266,9 +241,10 @@ def _check_categories(categories: ArrayLike, distinct: NDArray[Any]) -> NDArray[
     return declared
 
 
-def _code_sets(
-    matrix: NDArray[Any], used: NDArray[Any], label_sets: ArrayLike | LabelSets | None
-) -> CodedLabels:
+def _find_sets(
+    used: NDArray[Any], label_sets: ArrayLike | LabelSets
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """List the distinct sets of the codes that occur, and the place of each code's."""
     if not isinstance(label_sets, LabelSets):
         label_sets = LabelSets.from_membership(np.asarray(label_sets))
     highest = int(used.max(initial=-1))
@@ -276,9 +252,5 @@ def _code_sets(
         n_sets = len(label_sets)
         msg = f"`label_sets` must hold a set for every code, got {n_sets} for code {highest}."
         raise InputError(msg)
-    # Codes of equal sets become one.
-    words, same = np.unique(label_sets.words[used], axis=0, return_inverse=True)
-    table = np.full(highest + 2, -1, dtype=np.min_scalar_type(-max(len(words), 1) - 1))
-    table[used] = same.reshape(-1)
-    codes = np.ascontiguousarray(table[matrix].T)
-    return CodedLabels(codes=codes, values=words, weights="jaccard", declared=False)
+    words, place = np.unique(label_sets.words[used], axis=0, return_inverse=True)
+    return words, place.reshape(-1)

@@ -15,18 +15,22 @@ human ceiling.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import check_choice, check_fraction
+from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import AgreementResult, undefined
-from voirdire.stats.agreement.labels import Weights, code_labels
-from voirdire.stats.agreement.many_raters import ItemAgreement
-from voirdire.stats.agreement.pairs import COHEN, GWET, RAW, PairSums
-from voirdire.stats.intervals import check_units
+from voirdire.stats.agreement.coefficients import (
+    COHEN,
+    GWET,
+    RAW,
+    WEIGHTS,
+    AgreementResult,
+    PairSums,
+    measure_items,
+)
+from voirdire.stats.agreement.labels import code_labels
 from voirdire.stats.label_arrays import judge_columns, name_columns, pack_slots
 
 if TYPE_CHECKING:
@@ -34,23 +38,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement.labels import CodedLabels, Disagreement
+    from voirdire.stats.agreement.labels import Labels
     from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["JudgeAgreement", "PanelAgreement", "PanelLevel", "measure_panel"]
 
-_FEW_LABELS = 63
-_MAX_COMPARISONS = 2_000_000_000
-_MAX_LISTED = 100_000_000
-"""Most comparisons on few labels; in a crowd, or on many labels. Either takes some ten seconds."""
+_MAX_COMPARISONS = 500_000_000
+"""Most comparisons of two labels; they take some ten seconds."""
 
-_MAX_SETS = 2_048
-_MAX_PAIRS_OF_MANY_SETS = 20
+_SETS_OF_ONE_COST = 64
+"""Comparing label sets takes the longer the more distinct ones there are."""
 
 _MAX_NUMBERS = 64
 """A scale with more distinct numbers counts as continuous: it has no majority."""
-
-_MAX_VOTES = 500_000_000
 
 _LISTED_AT_ONCE = 1 << 20
 
@@ -97,12 +97,6 @@ class PanelAgreement:
 
 PanelLevel: TypeAlias = Literal["nominal", "interval", "sets"]
 """Comparison of labels: equal or not; by difference; by common labels of sets."""
-
-WEIGHTS: dict[PanelLevel, Weights | None] = {
-    "nominal": None,
-    "interval": "quadratic",
-    "sets": "jaccard",
-}
 
 
 def measure_panel(
@@ -186,7 +180,6 @@ def measure_panel(
     [('raw_agreement', 0.78), ('cohen_kappa', 0.56)]
     """
     check_choice("level", level, PanelLevel)
-    check_fraction("confidence_level", confidence_level)
     people = np.asarray(humans)
     if people.ndim != 2:
         msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
@@ -205,250 +198,131 @@ def measure_panel(
         weights=WEIGHTS[level],
         label_sets=label_sets,
         categories=categories,
-    )
-    units = check_units(clusters, len(people))
-    panel = _Panel(
-        labels=labels,
-        n_humans=people.shape[1],
-        units=units,
+        clusters=clusters,
         confidence_level=confidence_level,
     )
-    # One rater at a time: the sums of an item need more memory than its labels.
-    raters = [None, *range(people.shape[1], people.shape[1] + len(names))]
-    among = [panel.disagreement(rater) for rater in raters]
-    majorities = panel.compare_with_majorities(raters, among)
-    rows = [
-        panel.compare(rater, disagreement, majority)
-        for rater, disagreement, majority in zip(raters, among, majorities, strict=True)
-    ]
-    items = ItemAgreement(
-        replace(labels, codes=panel.humans),
-        among[0],
-        units=units,
-        confidence_level=confidence_level,
+    ceiling, *rows = _compare(labels, people.shape[1])
+    among_people = replace(labels, codes=labels.codes[: people.shape[1]])
+    raw, fleiss, alpha, gwet = measure_items(
+        among_people.among(range(people.shape[1])),
+        ["raw_agreement", "fleiss_kappa", "krippendorff_alpha", "gwet_ac"],
     )
     return PanelAgreement(
         confidence_level=confidence_level,
-        panel=(
-            items.measure("raw_agreement"),
-            rows[0][1],
-            items.measure("fleiss_kappa"),
-            items.measure("krippendorff_alpha"),
-            items.measure("gwet_ac"),
-        ),
-        ceiling=rows[0],
+        panel=(raw, ceiling[1], fleiss, alpha, gwet),
+        ceiling=ceiling,
         judges=tuple(
             JudgeAgreement(judge=name, coefficients=row)
-            for name, row in zip(names, rows[1:], strict=True)
+            for name, row in zip(names, rows, strict=True)
         ),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Panel:
-    """Coded labels of annotators and judges, annotators first; a rater is a judge's number."""
+def _compare(labels: Labels, n_people: int) -> list[tuple[AgreementResult, ...]]:
+    """Compare annotators with each other, then each judge with them, in pairs and by majorities.
 
-    labels: CodedLabels
-    n_humans: int
-    units: NDArray[np.intp] | None
-    confidence_level: float
+    A majority is that of all annotators but one; the sums have one pair for each who is left out,
+    on the items of that annotator.
+    """
+    people, n_raters = labels.codes[:n_people], len(labels.codes)
+    slots = pack_slots(people >= 0)
+    if slots is None:  # each annotator has a slot
+        slots = np.broadcast_to(np.arange(n_people)[:, np.newaxis], people.shape)
+    their = np.ascontiguousarray(np.take_along_axis(people, slots, axis=0).T)
+    slots = np.ascontiguousarray(slots.T)
 
-    @property
-    def humans(self) -> NDArray[Any]:
-        return self.labels.codes[: self.n_humans]
+    n_labels, n_distinct = np.count_nonzero(people >= 0, axis=0), len(labels.values)
+    n_all = int(n_labels.sum())
+    costly = 1 + n_distinct // _SETS_OF_ONE_COST if labels.weights == "jaccard" else 1
+    n_of_pairs = int((n_labels * (n_labels - 1)).sum()) // 2 * costly
+    no_majority = _too_many(n_all * their.shape[1])
+    if labels.weights == "quadratic" and n_distinct > _MAX_NUMBERS:
+        no_majority = f"a scale of {n_distinct:,} distinct numbers has no majority"
+    everyone = labels.among(range(n_people))
+    ceiling = PairSums(everyone, refusal=_too_many(n_of_pairs))
+    sums = {-1: (ceiling, PairSums(everyone, refusal=no_majority))}
+    for judge in range(n_people, n_raters):
+        own = labels.among([*range(n_people), judge])
+        pairs = PairSums(own, refusal=_too_many(n_all * costly))
+        sums[judge] = (pairs, PairSums(own, refusal=no_majority))
 
-    @cached_property
-    def slots(self) -> NDArray[np.intp] | None:
-        """Annotators of each item in a crowd, shape (n_items, n_slots); None otherwise."""
-        slots = pack_slots(self.humans >= 0)
-        return None if slots is None else np.ascontiguousarray(slots.T)
-
-    @cached_property
-    def slot_codes(self) -> NDArray[Any]:
-        """Codes of the labels in the slots, shape (n_items, n_slots)."""
-        if self.slots is None:
-            return np.ascontiguousarray(self.humans.T)
-        return np.take_along_axis(self.humans.T, self.slots, axis=1)
-
-    def disagreement(self, rater: int | None) -> Disagreement:
-        humans = list(range(self.n_humans))
-        return self.labels.disagreement(humans if rater is None else [*humans, rater])
-
-    def new_sums(self, disagreement: Disagreement) -> PairSums:
-        return PairSums(
-            disagreement,
-            n_items=self.labels.codes.shape[1],
-            units=self.units,
-            confidence_level=self.confidence_level,
+    for who, item in _list_labels(people, their.shape[1]):
+        label, alone = people[who, item], who * (n_raters + 1)
+        if ceiling.refusal is None:
+            row, slot = np.nonzero(slots[item] > who[:, np.newaxis])
+            pair = who[row] * n_raters + slots[item[row], slot]
+            ceiling.add(item[row], pair, label[row], their[item[row], slot])
+        for judge, (pairs, _) in sums.items():
+            if judge >= 0 and pairs.refusal is None:
+                pairs.add(item, alone, labels.codes[judge, item], label)
+        if no_majority is None:
+            row, vote, share = _list_votes(slots[item], their[item], left_out=who)
+            for judge, (_, majority) in sums.items():
+                own_label = label if judge < 0 else labels.codes[judge, item]
+                majority.add(item[row], alone[row], own_label[row], vote, share)
+    return [
+        (
+            pairs.mean(RAW, "raw_agreement"),
+            pairs.mean(COHEN, "cohen_kappa"),
+            pairs.mean(GWET, "gwet_ac"),
+            majority.mean(RAW, "majority_agreement"),
+            majority.mean(COHEN, "majority_kappa"),
+            *([] if judge < 0 else [_compare_with_vote(majority.labels, judge, slots, their)]),
         )
+        for judge, (pairs, majority) in sums.items()
+    ]
 
-    def label_chunks(self) -> Iterator[tuple[range, NDArray[np.intp], NDArray[np.intp]]]:
-        """Return the annotators' labels in chunks of whole annotators: who, rater, item."""
-        n_labels = np.count_nonzero(self.humans >= 0, axis=1)
-        bounds = np.append(0, np.cumsum(n_labels))
-        most = max(1, _LISTED_AT_ONCE // max(self.slot_codes.shape[1], 1))
-        start = 0
-        while start < self.n_humans:
-            stop = int(np.searchsorted(bounds, bounds[start] + most, side="right")) - 1
-            stop = min(max(stop, start + 1), self.n_humans)
-            raters, items = np.nonzero(self.humans[start:stop] >= 0)
-            yield range(start, stop), raters + start, items
-            start = stop
 
-    def compare(
-        self, rater: int | None, disagreement: Disagreement, majority: PairSums | str
-    ) -> tuple[AgreementResult, ...]:
-        """Measure a judge, or the ceiling: over pairs, and with majorities."""
-        pairs = self.compare_pairs(rater, disagreement)
-        figures: tuple[tuple[PairSums | str, int, str], ...] = (
-            (pairs, RAW, "raw_agreement"),
-            (pairs, COHEN, "cohen_kappa"),
-            (pairs, GWET, "gwet_ac"),
-            (majority, RAW, "majority_agreement"),
-            (majority, COHEN, "majority_kappa"),
-        )
-        row = [
-            undefined(name, self.labels.weights, self.confidence_level, sums)
-            if isinstance(sums, str)
-            else sums.mean(column, name, besides=rater is not None)
-            for sums, column, name in figures
-        ]
-        return (*row,) if rater is None else (*row, self.compare_with_vote(rater, disagreement))
+def _too_many(n_comparisons: int) -> str | None:
+    """Say why so many labels are not compared; None where they are."""
+    if n_comparisons <= _MAX_COMPARISONS:
+        return None
+    return f"{n_comparisons:,} comparisons of two labels would take too long"
 
-    def compare_pairs(self, rater: int | None, disagreement: Disagreement) -> PairSums | str:
-        """Compare a judge with every annotator, or annotators with each other.
 
-        Return a reason where this would take too long.
-        """
-        n_labels = np.count_nonzero(self.humans >= 0, axis=0)
-        work = int((n_labels if rater is not None else n_labels * (n_labels - 1) // 2).sum())
-        is_quick = self.slots is None and self.labels.n_labels <= _FEW_LABELS
-        if work > (_MAX_COMPARISONS if is_quick else _MAX_LISTED):
-            return f"{work:,} comparisons of two labels would take too long"
-        many_sets = self.labels.weights == "jaccard" and self.labels.n_labels > _MAX_SETS
-        n_pairs = self.n_humans
-        if rater is None and self.slots is None:
-            n_pairs = n_pairs * (n_pairs - 1) // 2
-        if many_sets and n_pairs > _MAX_PAIRS_OF_MANY_SETS:
-            return f"{self.labels.n_labels:,} distinct label sets are too many for every pair"
-        sums = self.new_sums(disagreement)
-        if rater is not None:
-            self._add_judge(rater, sums)
-        elif self.slots is None:
-            self._add_columns(sums)
-        else:
-            self._add_crowd(self.slots, sums)
-        return sums
+def _compare_with_vote(
+    labels: Labels, judge: int, slots: NDArray[np.intp], their: NDArray[Any]
+) -> AgreementResult:
+    """Compare a judge with the majority of all annotators."""
+    own, refusal = labels.codes[judge], None
+    if labels.weights is not None:
+        refusal = "labels that agree in part have no majority vote"
+    sums = PairSums(labels, refusal=refusal)
+    if refusal is None:
+        row, vote, share = _list_votes(slots, their, left_out=np.full(len(own), -1))
+        sums.add(row, np.zeros_like(row), own[row], vote, share)
+    there = (their >= 0) & (own >= 0)[:, np.newaxis]
+    return replace(
+        sums.mean(COHEN, "panel_majority_kappa"),
+        weights=None,
+        n_items=int(np.count_nonzero(there.any(axis=1))),
+        n_raters=len(np.unique(slots[there])),
+    )
 
-    def _add_judge(self, judge: int, sums: PairSums) -> None:
-        own = self.labels.codes[judge]
-        for who, raters, items in self.label_chunks():
-            known = own[items] >= 0
-            human, item = raters[known], items[known]
-            both = np.stack([np.full(len(who), judge), np.array(who)], axis=1)
-            sums.add(item, human - who.start, (own[item], self.humans[human, item]), raters=both)
 
-    def _add_columns(self, sums: PairSums) -> None:
-        pairs = np.stack(np.triu_indices(self.n_humans, 1), axis=1)
-        step = max(1, _LISTED_AT_ONCE // max(self.humans.shape[1], 1))
-        for start in range(0, len(pairs), step):
-            raters = pairs[start : start + step]
-            first, second = (self.humans[column] for column in raters.T)
-            group, item = np.nonzero((first >= 0) & (second >= 0))
-            sums.add(item, group, (first[group, item], second[group, item]), raters=raters)
+def _list_labels(
+    people: NDArray[Any], n_slots: int
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """List the annotators' labels by annotator and item, in chunks of whole annotators."""
+    by_annotator = int(np.count_nonzero(people >= 0)) * n_slots // max(len(people), 1)
+    step = max(1, _LISTED_AT_ONCE // max(by_annotator, 1))
+    for start in range(0, len(people), step):
+        who, item = np.nonzero(people[start : start + step] >= 0)
+        yield who + start, item
 
-    def _add_crowd(self, slots: NDArray[np.intp], sums: PairSums) -> None:
-        slot_codes = self.slot_codes
-        for _, raters, items in self.label_chunks():
-            others = slots[items]
-            row, slot = np.nonzero((others > raters[:, np.newaxis]) & (slot_codes[items] >= 0))
-            item, human = items[row], raters[row]
-            distinct, group = np.unique(
-                human * self.n_humans + others[row, slot], return_inverse=True
-            )
-            both = np.stack([distinct // self.n_humans, distinct % self.n_humans], axis=1)
-            labels = (self.humans[human, item], slot_codes[item, slot])
-            sums.add(item, group, labels, raters=both)
 
-    def compare_with_majorities(
-        self, raters: Sequence[int | None], disagreements: Sequence[Disagreement]
-    ) -> Sequence[PairSums | str]:
-        """Compare raters with the majority of all annotators but one, for every one.
-
-        None is the annotator who is left out. The sums have one pair per annotator, on the items
-        of that annotator. Return a reason where there is no majority.
-        """
-        labels, n_present = self.labels, np.count_nonzero(self.humans >= 0, axis=0)
-        if labels.weights == "quadratic" and labels.n_labels > _MAX_NUMBERS:
-            reason = f"a scale of {labels.n_labels:,} distinct numbers has no majority"
-            return [reason] * len(raters)
-        if int(n_present.sum()) * int(n_present.max(initial=0)) > _MAX_VOTES:
-            reason = (
-                "counting the votes of so many annotators on so many labels would take too long"
-            )
-            return [reason] * len(raters)
-        sums = [self.new_sums(disagreement) for disagreement in disagreements]
-        for who, left_out, item in self.label_chunks():
-            votes = self._list_votes(left_out, item)
-            for rater, each in zip(raters, sums, strict=True):
-                self._add_votes(each, who, left_out, item, rater, votes)
-        return sums
-
-    def compare_with_vote(self, judge: int, disagreement: Disagreement) -> AgreementResult:
-        """Compare a judge with the majority of all annotators."""
-        name = "panel_majority_kappa"
-        if self.labels.weights is not None:
-            reason = "labels that agree in part have no majority vote"
-            result = undefined(name, self.labels.weights, self.confidence_level, reason)
-        else:
-            items = np.arange(self.humans.shape[1])
-            sums, nobody = self.new_sums(disagreement), np.full(len(items), -1)
-            votes = self._list_votes(nobody, items)
-            self._add_votes(sums, range(1), np.zeros_like(items), items, judge, votes)
-            result = sums.mean(COHEN, name)
-        there = (self.humans >= 0) & (self.labels.codes[judge] >= 0)
-        return replace(
-            result,
-            weights=None,
-            n_items=int(np.count_nonzero(there.any(axis=0))),
-            n_raters=int(np.count_nonzero(there.any(axis=1))),
-        )
-
-    def _list_votes(
-        self, left_out: NDArray[np.intp], items: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
-        """Return, for each row, the item's majority labels among the others, with weights."""
-        codes = self.slot_codes[items]
-        slots = np.arange(codes.shape[1]) if self.slots is None else self.slots[items]
-        counted = (codes >= 0) & (slots != left_out[:, np.newaxis])
-        votes = np.zeros(codes.shape, dtype=np.int32)
-        repeated = np.zeros(codes.shape, dtype=np.bool_)
-        for slot in range(codes.shape[1]):
-            same = (codes == codes[:, slot, np.newaxis]) & counted[:, slot, np.newaxis]
-            votes += same
-            repeated[:, slot + 1 :] |= same[:, slot + 1 :]
-        votes[~counted] = 0
-        top = counted & ~repeated & (votes == votes.max(axis=1, initial=1, keepdims=True))
-        row, place = np.nonzero(top)
-        return row, codes[row, place], 1 / np.count_nonzero(top, axis=1)[row]
-
-    def _add_votes(
-        self,
-        sums: PairSums,
-        who: range,
-        left_out: NDArray[np.intp],
-        items: NDArray[np.intp],
-        rater: int | None,
-        votes: tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]],
-    ) -> None:
-        row, label, weight = votes
-        item = items[row]
-        own = self.labels.codes[left_out[row] if rater is None else rater, item]
-        kept = own >= 0
-        sums.add(
-            item[kept],
-            left_out[row[kept]] - who.start,
-            (own[kept], label[kept]),
-            raters=np.stack([np.array(who)] * 2, axis=1),
-            weight=weight[kept],
-        )
+def _list_votes(
+    slots: NDArray[np.intp], codes: NDArray[Any], *, left_out: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
+    """List, for each row, the majority labels of its slots without one annotator, with shares."""
+    counted = (codes >= 0) & (slots != left_out[:, np.newaxis])
+    votes = np.zeros(codes.shape, dtype=np.int32)
+    repeated = np.zeros(codes.shape, dtype=np.bool_)
+    for slot in range(codes.shape[1]):
+        same = (codes == codes[:, slot, np.newaxis]) & counted[:, slot, np.newaxis]
+        votes += same
+        repeated[:, slot + 1 :] |= same[:, slot + 1 :]
+    votes[~counted] = 0
+    top = counted & ~repeated & (votes == votes.max(axis=1, initial=1, keepdims=True))
+    row, place = np.nonzero(top)
+    return row, codes[row, place], 1 / np.count_nonzero(top, axis=1)[row]
