@@ -20,18 +20,14 @@ from voirdire.stats.plan import TestPlan
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from voirdire.io import LabelTable
-    from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
 __all__ = ["CertificateChange", "certify", "check_certificate", "recorded_reading"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
-_METHOD = {"method": "t"}
-_NORMALIZE: dict[str, Any] = {"normalize": None}
-"""Constants that stand in every certificate, so that the same labels keep the same hash."""
 
 
 def certify(
@@ -74,10 +70,15 @@ def certify(
     Certificate
         Its `content_hash` covers everything but the time, the versions and itself.
     """
-    fingerprints_by_judge = judges.fingerprints if fingerprints is None else fingerprints
-    if isinstance(reading, Reading):
-        reading = _declared_reading(reading, judges)
-    reading_settings = {"epsilon_reason": epsilon_reason} | dict(reading or {})
+    prints = judges.fingerprints if fingerprints is None else fingerprints
+    if isinstance(reading, Reading):  # verdicts say by themselves what they declare
+        threshold = reading.threshold
+        if threshold is None and not judges.thresholds:
+            threshold = 0.5
+        reading = {"threshold": threshold, "missing": list(reading.missing)}
+    declared = {"epsilon_reason": epsilon_reason} | dict(reading or {})
+    results = map(as_plain, examination.results)
+    order = itemgetter("question", "judge", "alignment", "epsilon")
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
         "data_hash": hash_labels(humans.frame),
@@ -85,25 +86,15 @@ def certify(
         "judges": {
             name: {
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
-                "fingerprint": _unwrap_single(fingerprints_by_judge.get(name)),
+                "fingerprint": _unwrap_single(prints.get(name)),
             }
             for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
-        "settings": _METHOD
-        | _NORMALIZE
-        | examination.settings
+        "settings": examination.settings
         | {"threshold": _thresholds(examination, judges)}
-        | {name: value for name, value in reading_settings.items() if value is not None},
-        "examinations": tuple(
-            sorted(
-                (
-                    _METHOD | row | {"settings": _NORMALIZE | row["settings"]}
-                    for row in map(_certified_figures, examination.results)
-                ),
-                key=itemgetter("question", "judge", "alignment", "epsilon"),
-            )
-        ),
+        | {name: value for name, value in declared.items() if value is not None},
+        "examinations": tuple(sorted(results, key=order)),
         "outcomes": {
             f"{row.question} | {row.judge} | {row.alignment} | {row.epsilon!r}": row.outcome
             for row in examination.results
@@ -116,8 +107,8 @@ def certify(
             name: [each.estimate, each.low, each.high]
             for name, each in row.classification.figures.items()
         }
-        for found in examination.questions
-        for row in found.against_majority
+        for findings in examination.questions
+        for row in findings.against_majority
     }
     if majority_figures:
         content["against_majority"] = majority_figures
@@ -128,33 +119,6 @@ def certify(
         | {name: version(name) for name in _LIBRARIES},
         content_hash=hash_content(without_nan(content)),
     )
-
-
-def _certified_figures(result: AltTestResult) -> dict[str, Any]:
-    """Collect the figures that are hashed; what the record tells beside them is not."""
-    figures: dict[str, Any] = as_plain(result)
-    for name in ("finding", "n_within", "n_shown", "t_test"):
-        del figures[name]
-    # what the record says in other words, so that the same labels keep their hash
-    if figures["crowd"] is None:
-        del figures["crowd"]
-    for control in figures["controls"]:
-        control["passed"] = control["winning_rate"] >= 0.5
-    because = figures["because"]["figures"]
-    if "constant_winning_rate" in because:
-        because["constant_passes"] = because.pop("constant_winning_rate") >= 0.5
-    for row in figures["annotators"]:
-        del row["deciding_p_value"], row["shown"]
-    del figures["worst_case"]["winning_rate_answered"]
-    return figures
-
-
-def _declared_reading(reading: Reading, judges: LabelTable) -> dict[str, Any]:
-    """Name the threshold and what meant no answer; verdicts say by themselves what they declare."""
-    threshold = reading.threshold
-    if threshold is None and not judges.thresholds:
-        threshold = 0.5
-    return {"threshold": threshold, "missing": list(reading.missing)}
 
 
 def _thresholds(examination: Examination, judges: LabelTable) -> Any:
@@ -177,9 +141,6 @@ def _unwrap_single(values: Any) -> Any:
 
 
 # Checking -------------------------------------------------------------------------------------
-
-_SAME = 1e-6
-"""Relative differences of figures below it are rounding between versions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,40 +199,88 @@ def check_certificate(
     NoDataError
         If nothing is left to examine.
     """
-    changes = list(_settings_changes(certificate, settings or {}))
-    if rubric_hash is not None and rubric_hash != certificate.rubric_hash:
-        row = CertificateChange(what="rubric", certified=certificate.rubric_hash, found=rubric_hash)
-        changes.append(row)
-    raters = [name for name in certificate.judges if name in judges.raters]
-    changes += [
-        CertificateChange(what=f"judge {name}", certified="labels", found=None)
-        for name in certificate.judges
-        if name not in raters
-    ]
-    if not raters:
-        return tuple(changes)
     recorded = certificate.settings
-    examination = examine(
-        judges=judges.of_raters(raters),
-        humans=humans,
-        gold=gold,
-        alignment=_read_setting(certificate, "alignments"),
-        questions=_read_setting(certificate, "questions"),
-        labels=recorded.get("labels"),
-        clusters=bool(recorded.get("clustered")),
-        plan=_plan(certificate),
-        around=False,
+    plan = _plan(recorded)
+    now = replace(plan, **(settings or {})).as_settings()
+    pairs = [(f"setting {name}", recorded.get(name), now[name]) for name in settings or {}]
+    if rubric_hash is not None:
+        pairs.append(("rubric", certificate.rubric_hash, rubric_hash))
+    raters = [name for name in certificate.judges if name in judges.raters]
+    lost = [name for name in certificate.judges if name not in raters]
+    pairs += [(f"judge {name}", "labels", None) for name in lost]
+    if raters:
+        examination = examine(
+            judges=judges.of_raters(raters),
+            humans=humans,
+            gold=gold,
+            alignment=_read_setting(recorded, "alignments"),
+            questions=_read_setting(recorded, "questions"),
+            labels=recorded.get("labels"),
+            clusters=bool(recorded.get("clustered")),
+            plan=plan,
+            around=False,
+        )
+        repeated = certify(
+            examination,
+            humans=humans,
+            judges=judges,
+            gold=gold,
+            rubric_hash=certificate.rubric_hash,
+            reading={name: recorded.get(name) for name in ("threshold", "missing")},
+        )
+        pairs += _compare(certificate, repeated, raters)
+    return tuple(
+        CertificateChange(what=what, certified=before, found=found)
+        for what, before, found in pairs
+        if not _are_equal(before, found)
     )
-    repeated = certify(
-        examination,
-        humans=humans,
-        judges=judges,
-        gold=gold,
-        rubric_hash=certificate.rubric_hash,
-        reading={name: recorded.get(name) for name in ("threshold", "missing")},
-    )
-    changes += _changes(certificate, repeated, raters)
-    return tuple(changes)
+
+
+def _read_setting(recorded: Mapping[str, Any], name: str) -> Any:
+    if name not in recorded:
+        msg = f"the certificate must say its {name}, got none. Examine again."
+        raise InputError(msg)
+    return recorded[name]
+
+
+def _plan(recorded: Mapping[str, Any]) -> TestPlan:
+    if recorded.get("similarity") is not None:
+        msg = (
+            f"the certificate must be of alignments with a known name, got the function "
+            f"{recorded['similarity']!r}. Examine again with it."
+        )
+        raise InputError(msg)
+    names = [each.name for each in fields(TestPlan)]
+    return TestPlan(**{name: recorded[name] for name in names if name in recorded})
+
+
+def _compare(
+    certificate: Certificate, repeated: Certificate, judges: list[str]
+) -> list[tuple[str, Any, Any]]:
+    """Pair what the certificate says with what is found now; figures where labels are the same."""
+    pairs: list[tuple[str, Any, Any]] = [
+        ("data", certificate.data_hash, repeated.data_hash),
+        ("gold", certificate.gold_hash, repeated.gold_hash),
+    ]
+    for name in judges:
+        for part in ("labels_hash", "fingerprint"):
+            before, now = (record.judges[name].get(part) for record in (certificate, repeated))
+            pairs.append((f"judge {name}", before, now))
+    missing = certificate.outcomes.keys() - repeated.outcomes.keys()
+    pairs += [
+        (f"outcome {place}", "examined", None) for place in certificate.outcomes if place in missing
+    ]
+    pairs += [
+        (f"outcome {place}", certificate.outcomes.get(place), outcome)
+        for place, outcome in repeated.outcomes.items()
+    ]
+    if any(before != now for _, before, now in pairs):
+        return pairs
+    for before, now in zip(certificate.examinations, repeated.examinations, strict=True):
+        place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
+        names = [name for name in before if not _are_equal(before[name], now.get(name))]
+        pairs += [(f"figures {place}", before[name], now.get(name)) for name in names[:1]]
+    return pairs
 
 
 def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
@@ -299,63 +308,8 @@ def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
     )
 
 
-def _read_setting(certificate: Certificate, name: str) -> Any:
-    if name not in certificate.settings:
-        msg = f"the certificate must say its {name}, got none. Examine again."
-        raise InputError(msg)
-    return certificate.settings[name]
-
-
-def _plan(certificate: Certificate) -> TestPlan:
-    recorded = certificate.settings
-    if recorded.get("similarity") is not None:
-        msg = (
-            f"the certificate must be of alignments with a known name, got the function "
-            f"{recorded['similarity']!r}. Examine again with it."
-        )
-        raise InputError(msg)
-    names = [each.name for each in fields(TestPlan)]
-    return TestPlan(**{name: recorded[name] for name in names if name in recorded})
-
-
-def _settings_changes(
-    certificate: Certificate, settings: Mapping[str, Any]
-) -> Iterator[CertificateChange]:
-    now = replace(_plan(certificate), **settings).as_settings()
-    for name in settings:
-        before = certificate.settings.get(name)
-        if not _are_equal(before, now[name]):
-            yield CertificateChange(what=f"setting {name}", certified=before, found=now[name])
-
-
-def _changes(
-    certificate: Certificate, repeated: Certificate, judges: list[str]
-) -> Iterator[CertificateChange]:
-    pairs = [
-        ("data", certificate.data_hash, repeated.data_hash),
-        ("gold", certificate.gold_hash, repeated.gold_hash),
-    ]
-    for name in judges:
-        for part in ("labels_hash", "fingerprint"):
-            before, now = (record.judges[name].get(part) for record in (certificate, repeated))
-            pairs.append((f"judge {name}", before, now))
-    missing = [
-        f"outcome {place}" for place in certificate.outcomes if place not in repeated.outcomes
-    ]
-    pairs += [(place, "examined", None) for place in missing]
-    pairs += [
-        (f"outcome {place}", certificate.outcomes.get(place), outcome)
-        for place, outcome in repeated.outcomes.items()
-    ]
-    changes = [(what, before, now) for what, before, now in pairs if before != now]
-    if not changes:  # where labels differ, so do figures
-        for before, now in zip(certificate.examinations, repeated.examinations, strict=True):
-            place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
-            names = [name for name in before if not _are_equal(before[name], now.get(name))]
-            if names:
-                changes.append((f"figures {place}", before[names[0]], now.get(names[0])))
-    for what, before, now in changes:
-        yield CertificateChange(what=what, certified=before, found=now)
+_SAME = 1e-6
+"""Relative differences of figures below it are rounding between versions."""
 
 
 def _are_equal(first: Any, second: Any) -> bool:
