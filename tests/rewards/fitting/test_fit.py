@@ -312,16 +312,6 @@ def test_test_prompts_are_in_no_fit_and_give_the_error_rate():
     assert len(found.model.settings["prompt_hashes"]) == row.n_prompts
 
 
-def test_a_prompt_in_two_splits_is_refused():
-    case = labelled_case(15)
-    data = comparisons_of(case.rows)
-    splits = tuple(("train", "test")[place % 2] for place in range(len(data.items)))
-    torn = dataclasses.replace(case, rows=dataclasses.replace(data, splits=splits))
-
-    with pytest.raises(InputError, match=r"a prompt must be in one split, got 'i\d+' in two"):
-        fit(torn)
-
-
 def test_lambda_is_the_one_with_the_least_held_out_loss():
     case = labelled_case(16, n_prompts=20, noise=1.5)
 

@@ -68,7 +68,7 @@ def test_the_output_is_read_as_comparisons_without_a_word_about_it(prompts, tmp_
     assert data.dropped == ()
     assert data.labels == tuple(row["label"] for row in rows)
     assert data.behaviors == tuple(row["behavior"] for row in rows)
-    assert [data.prompt_names[k] for k in data.prompts] == [row["group"] for row in rows]
+    assert [item.group for item in data.items] == [row["group"] for row in rows]
     assert [item.response for item in data.items] == [row["response"] for row in rows]
     assert data.items[0].prompt[0].content == PROMPTS[0]["prompt"]
 

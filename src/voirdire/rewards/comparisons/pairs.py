@@ -255,7 +255,7 @@ def _find_own_margins(
 
 
 def _quote_id(data: ComparisonData, place: np.int64) -> str:
-    return repr(shorten(data.items.id_at(int(place))))
+    return repr(shorten(data.items[int(place)].id))
 
 
 def count_cyclic(pairs: PairSet) -> int:

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
+
+import msgspec
+import numpy as np
 
 from voirdire._messages import shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import RowError, got
-from voirdire.io.items import (
-    ItemReader,
-    SeenIds,
-    name_of,
-    open_items,
-)
+from voirdire.io.items import ItemReader, SeenIds, name_of, open_items
 from voirdire.io.rows import open_frame, read_given_rows, table_rows
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.records import Dropped, Item
-from voirdire.rewards.comparisons.data import ComparisonData
-from voirdire.rewards.comparisons.prompts import (
-    Completion,
-    CompletionRows,
-    assemble_comparisons,
-)
+from voirdire.rewards.comparisons.data import ComparisonData, hash_comparisons
 from voirdire.rewards.settings import ComparisonColumn, ComparisonLayout
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from voirdire._types import Judged
     from voirdire.io.rows import FoundRows
-    from voirdire.io.shapes import CompletionList
+    from voirdire.records import Message
 
 __all__ = ["comparisons_of", "read_comparisons"]
 
@@ -42,7 +41,6 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 _SPLITS = ("train", "test")
 _NAME = "comparisons"
-_IDS_AT_ONCE = 4_096
 
 
 def read_comparisons(
@@ -144,9 +142,9 @@ def read_comparisons(
     ['<stream>:4']
     """
     settled = change_fields(layout or ComparisonLayout(), fields)
-    base, columns = settled.base, dict(settled.columns or {})
-    if base is not None:
-        columns["base_reward"] = base
+    columns = dict(settled.columns or {})
+    if settled.base is not None:
+        columns["base_reward"] = settled.base
     ours = get_args(ComparisonColumn)
     reading = settled.reading(
         columns={key: value for key, value in columns.items() if key not in ours},
@@ -157,23 +155,23 @@ def read_comparisons(
     if isinstance(source, str | Path) or hasattr(source, "read"):
         file = open_items(source, reading)
         is_text = file.format in ("csv", "tsv", "xlsx")
-        reader = ItemReader.of(file, reading)
-        rows = reader.rows(file)
+        items = ItemReader.of(file, reading)
+        rows = items.rows(file)
     elif hasattr(source, "columns"):
         table = open_frame(source, _NAME)
-        reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=True)
-        reader.check_header(table.columns)
+        items = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=True)
+        items.check_header(table.columns)
         rows = table_rows(table)
     else:
         values = _list_values(source)
-        reader = ItemReader(reading, source=_NAME, stem=_NAME)
+        items = ItemReader(reading, source=_NAME, stem=_NAME)
         rows = read_given_rows(values, source=_NAME)
-    own_columns = _ComparisonColumns(columns, source=reader.source, is_text=is_text)
+    found = _ComparisonReader(items, columns, is_text=is_text)
     if values and isinstance(values[0], Item):
-        completions = _read_items(values, own_columns)
+        found.read_items(values)
     else:
-        completions = _RowReader(reader, own_columns).read_all(reader.make_rows(rows))
-    return assemble_comparisons(completions, behavior=settled.behavior)
+        found.read_rows(items.make_rows(rows))
+    return _assemble(found, behavior=settled.behavior)
 
 
 def comparisons_of(
@@ -251,173 +249,200 @@ def _list_values(source: Any) -> list[Any]:
     return values
 
 
-def _read_items(items: Sequence[Item], own_columns: _ComparisonColumns) -> CompletionRows:
-    """Read items, whose responses are taken as they are."""
-    rows = CompletionRows(_NAME)
-    ids: set[str] = set()
-    for line, item in enumerate(items, start=1):
-        if item.id in ids:
-            msg = f"`comparisons` must have unique ids, got {shorten(item.id)!r} twice."
+class _Completion(msgspec.Struct, kw_only=True):
+    """A completion of a row, with what the row says of it; `group` is the one that it names."""
+
+    item: Item
+    group: str | None
+    label: str | None
+    split: str | None
+    base: float
+    line: int
+    in_pair: bool = False
+
+
+class _ComparisonReader:
+    """Reads the completions of rows, and which ones are better than which.
+
+    Columns are those that were declared, ours to the file's, or have their usual names. `is_text`
+    says that every cell is text, as in CSV, so that numbers are written as text.
+    """
+
+    def __init__(self, reader: ItemReader, columns: Mapping[str, str], *, is_text: bool) -> None:
+        self.reader, self.source = reader, reader.source
+        self.completions: list[_Completion] = []
+        self.pairs: list[tuple[int, int, float]] = []
+        self.dropped: list[Dropped] = []
+        ours = get_args(ComparisonColumn)
+        self._of_items = {key: value for key, value in columns.items() if key not in ours}
+        self._declared = {key: value for key, value in columns.items() if key in ours}
+        self._unseen = set(self._declared.values())
+        self._is_text = is_text
+
+    def read_items(self, items: Sequence[Item]) -> None:
+        """Read items, whose responses are taken as they are."""
+        repeated = [name for name, n in Counter(item.id for item in items).items() if n > 1]
+        if repeated:
+            msg = f"`comparisons` must have unique ids, got {shorten(repeated[0])!r} twice."
             raise InputError(msg)
-        ids.add(item.id)
-        own_columns.note_keys(item.metadata)
-        try:
-            rows.append(
-                [own_columns.make_completion(item, item.metadata, line=line, group=item.group)]
-            )
-        except RowError as error:
-            rows.dropped.append(error.dropped(source=_NAME, line=line, item=item.id))
-    own_columns.check_declared(tuple(items[0].metadata))
-    return rows
+        for line, item in enumerate(items, start=1):
+            self._unseen -= item.metadata.keys()
+            try:
+                self._add(item, item.metadata, line=line, group=item.group)
+            except RowError as error:
+                self.dropped.append(error.dropped(source=_NAME, line=line, item=item.id))
+        self._check_declared(tuple(items[0].metadata))
 
-
-class _RowReader:
-    """Turns rows into completions."""
-
-    def __init__(self, reader: ItemReader, columns: _ComparisonColumns) -> None:
-        self.reader = reader
-        self.columns = columns
-        self.rows = CompletionRows(reader.source)
-        # Of the current row, which is kept whole or not at all.
-        self._completions: list[Completion] = []
-        self._pairs: list[tuple[int, int, float]] = []
-
-    def read_all(self, rows: FoundRows) -> CompletionRows:
-        """Read every row, and check that ids are unique and that there is a completion.
-
-        Raises
-        ------
-        NoDataError
-            If no row holds a completion.
-        InputError
-            If an id comes twice, or no row has a column that was declared.
-        """
-        n_rows, completions = 0, self.rows
+    def read_rows(self, rows: FoundRows) -> None:
+        """Read every row whole or not at all; refuse an id that comes twice, and no completion."""
+        n_rows = 0
         for line, row, _ in rows:
             n_rows += 1
             if isinstance(row, Dropped):
-                completions.dropped.append(row)
-            else:
+                self.dropped.append(row)
+                continue
+            n_completions, n_pairs = len(self.completions), len(self.pairs)
+            try:
                 self._read_row(row, line)
+            except RowError as error:
+                del self.completions[n_completions:], self.pairs[n_pairs:]
+                self._drop(error, line, row)
         self.reader.check_declared()
-        self.columns.check_declared(self.reader.first_keys)
-        if not len(completions):
-            self.reader.refuse_empty(n_rows=n_rows, first=next(iter(completions.dropped), None))
-        seen, ids = SeenIds(source=completions.source), completions.items.ids
-        for begin in range(0, len(completions), _IDS_AT_ONCE):
-            part = range(begin, min(begin + _IDS_AT_ONCE, len(completions)))
-            seen.add([ids[k] for k in part], completions.lines[begin : part.stop])
-        return completions
+        self._check_declared(self.reader.first_keys)
+        if not self.completions:
+            self.reader.refuse_empty(n_rows=n_rows, first=next(iter(self.dropped), None))
+        ids, lines = [one.item.id for one in self.completions], [x.line for x in self.completions]
+        SeenIds(source=self.source).add(ids, lines)
+
+    def make_drop(self, place: int, reason: str, *, value: str | None = None) -> Dropped:
+        """Make the record of a completion that is dropped."""
+        one = self.completions[place]
+        value = None if value is None else shorten(value)
+        return Dropped(
+            reason=reason, source=self.source, line=one.line, item=one.item.id, value=value
+        )
 
     def _read_row(self, row: Any, line: int) -> None:
-        self._completions, self._pairs = [], []
-        try:
-            listed = self.reader.completions_of(row, line)
-            if isinstance(row, dict):
-                self.columns.note_keys(row)
-            if listed is None:
-                self._read_item_or_pair(row, line)
-            else:
-                self.columns.read_base(row)  # one for the whole row must be a number
-                self._read_ranking(listed, line, margin=self.columns.read_margin(row))
-        except RowError as error:
-            self._drop(error, line, row)
-        else:
-            self.rows.append(self._completions, self._pairs)
-
-    def _read_item_or_pair(self, row: Any, line: int) -> None:
-        if not isinstance(row, dict):
+        ranking = self.reader.completions_of(row, line)
+        if isinstance(row, dict):
+            self._unseen -= row.keys()
+        elif ranking is None:
             raise RowError(f"row must be an object, got {got(row)}")
-        self._add_completions(row, line)
-        sides = {
-            one.item.metadata.get("preference"): place
-            for place, one in enumerate(self._completions)
-        }
-        for side in ("chosen", "rejected"):
-            if side in sides:
-                completion = self._completions[sides[side]]
-                completion.base = self.columns.read_base(row, side=side)
+        if ranking is None:
+            sides = {
+                self.completions[place].item.metadata.get("preference"): place
+                for place in self._add_row(row, line)
+            }
+            for side in {"chosen", "rejected"} & sides.keys():
+                completion = self.completions[sides[side]]
+                completion.base = self._read_number(row, f"{side}_base_reward", what="base reward")
                 completion.label = None  # a label of the row would be one of both sides
-        if {"chosen", "rejected"} <= sides.keys():
-            self._add_pair(sides["chosen"], sides["rejected"], margin=self.columns.read_margin(row))
-
-    def _read_ranking(self, ranking: CompletionList, line: int, *, margin: float) -> None:
-        """Read several completions: each is better than all of a higher level."""
+            if {"chosen", "rejected"} <= sides.keys():
+                self._add_pair(sides["chosen"], sides["rejected"], margin=self._read_margin(row))
+            return
+        self._read_number(row, "base_reward", what="base reward")  # of the whole row
+        margin = self._read_margin(row)
         above: list[tuple[float, int]] = []
-        for level, row in zip(ranking.levels, ranking.rows, strict=True):
-            places = self._add_completions(self._remove_bad_base(row, line), line, ranking.group)
-            for other, first in above:
+        for level, each in zip(ranking.levels, ranking.rows, strict=True):
+            try:
+                self._read_number(each, "base_reward", what="base reward")
+                kept = each
+            except RowError as error:  # the completion stays in its ranking without it
+                self._drop(error, line, each)
+                kept = {key: value for key, value in each.items() if key != error.column}
+            places = self._add_row(kept, line, ranking.group)
+            for other, first in above:  # each is better than all of a higher level
                 for place in places if other != level else ():
                     better, worse = (first, place) if other < level else (place, first)
                     self._add_pair(better, worse, margin=margin)
             above += [(level, place) for place in places]
 
-    def _remove_bad_base(self, row: dict[str, Any], line: int) -> dict[str, Any]:
-        """Drop a base reward that is no number, and keep the completion in its ranking."""
-        try:
-            self.columns.read_base(row)
-        except RowError as error:
-            self._drop(error, line, row)
-            return {key: value for key, value in row.items() if key != error.column}
-        return row
-
-    def _add_completions(self, row: dict[str, Any], line: int, group: str | None = None) -> range:
-        """Add the completions of a row; return their places in the current row."""
-        self.columns.note_keys(row)
-        first = len(self._completions)
+    def _add_row(self, row: dict[str, Any], line: int, group: str | None = None) -> range:
+        """Add the completions of a row; return their places."""
+        self._unseen -= row.keys()
         items: list[Item] = []
-        self.rows.dropped += self.reader.take_one(row, line, items, group=group)
+        self.dropped += self.reader.take_one(row, line, items, group=group)
         if any(item.other is not None for item in items):
             raise RowError(
                 "nothing says which of two responses is better; the column that does is named by "
                 "columns={'preferred': ...}"
             )
-        own_group = self.columns.read_group(row) if items else None
-        self._completions += [
-            self.columns.make_completion(item, row, line=line, group=own_group) for item in items
-        ]
-        return range(first, len(self._completions))
+        first = len(self.completions)
+        for item in items:
+            column = self._of_items.get("group", "group")
+            named = row.get(column)
+            own = None if named is None else name_of(named, column=column)
+            self._add(item, row, line=line, group=own)
+        return range(first, len(self.completions))
+
+    def _add(self, item: Item, row: Mapping[str, Any], *, line: int, group: str | None) -> None:
+        """Add an item with the label, split and base reward of its row."""
+        key, label = self._find(row, "label")
+        if isinstance(label, bool):  # whether a completion is desired
+            label = str(label).lower()
+        name = None if label is None else name_of(label, column=key)
+        column, split = self._find(row, "split")
+        word = split.strip().lower() if isinstance(split, str) else split
+        if word not in (None, *_SPLITS):
+            raise RowError(f"split must be train or test, got {got(split)}", column=column)
+        base = self._read_number(row, "base_reward", what="base reward")
+        name = None if name is None else name.strip()
+        completion = _Completion(
+            item=item, group=group, label=name, split=word, base=base, line=line
+        )
+        self.completions.append(completion)
 
     def _add_pair(self, better: int, worse: int, *, margin: float) -> None:
         for place in (better, worse):
-            self._completions[place].in_pair = True
-        self._pairs.append((better, worse, margin))
+            self.completions[place].in_pair = True
+        self.pairs.append((better, worse, margin))
 
     def _drop(self, error: RowError, line: int, row: Any) -> None:
+        declared, name = self._of_items.get("id"), None
+        for key in ID_COLUMNS if declared is None else (declared,):
+            if isinstance(row, dict) and row.get(key) is not None:
+                try:
+                    name = name_of(row[key], column=key)
+                except RowError:  # the id itself is wrong
+                    name = None
+                break
+        self.dropped.append(error.dropped(source=self.reader.source, line=line, item=name))
+
+    # Columns
+
+    def _find(self, row: Mapping[str, Any], concept: str) -> tuple[str, Any]:
+        """Find the first key with a value; blank text is none."""
+        declared = self._declared.get(concept)
+        for key in _SYNONYMS.get(concept, (concept,)) if declared is None else (declared,):
+            value = row.get(key)
+            if value is not None and not (isinstance(value, str) and not value.strip()):
+                return key, value
+        return concept, None
+
+    def _read_number(self, row: Mapping[str, Any], concept: str, *, what: str) -> float:
+        """Read a finite number; nan for none."""
+        key, value = self._find(row, concept)
+        if value is None:
+            return math.nan
         try:
-            name = self.columns.read_id(row) if isinstance(row, dict) else None
-        except RowError:  # the id itself is wrong
-            name = None
-        self.rows.dropped.append(error.dropped(source=self.reader.source, line=line, item=name))
+            is_number = not isinstance(value, bool) and (
+                self._is_text or not isinstance(value, str)
+            )
+            number = float(value) if is_number else math.nan
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise RowError(f"{what} must be a finite number, got {got(value)}", column=key)
+        return number
 
+    def _read_margin(self, row: Mapping[str, Any]) -> float:
+        margin = self._read_number(row, "margin", what="margin")
+        if margin <= 0:
+            key, _ = self._find(row, "margin")
+            raise RowError(f"margin must be a number above 0, got {margin:g}", column=key)
+        return margin
 
-class _ComparisonColumns:
-    """The columns of labels, base rewards and the like, as declared or by their usual names.
-
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Our names to the file's, those of items among them.
-    source : str
-        What messages call the file.
-    is_text : bool
-        Whether every cell is text, as in CSV, so that numbers are written as text.
-    """
-
-    def __init__(self, columns: Mapping[str, str], *, source: str, is_text: bool) -> None:
-        ours = get_args(ComparisonColumn)
-        self.of_items = {key: value for key, value in columns.items() if key not in ours}
-        self._declared = {key: value for key, value in columns.items() if key in ours}
-        self._unseen = set(self._declared.values())
-        self.source = source
-        self.is_text = is_text
-
-    def note_keys(self, row: Mapping[str, Any]) -> None:
-        """Take the keys of a row as columns that exist."""
-        if self._unseen:
-            self._unseen -= row.keys()
-
-    def check_declared(self, header: Sequence[str]) -> None:
+    def _check_declared(self, header: Sequence[str]) -> None:
         """Refuse a declared column that no row had."""
         if self._unseen:
             shown = ", ".join(repr(shorten(name)) for name in header[:20]) or "none"
@@ -430,75 +455,150 @@ class _ComparisonColumns:
             )
             raise InputError(msg)
 
-    def make_completion(
-        self, item: Item, row: Mapping[str, Any], *, line: int, group: str | None
-    ) -> Completion:
-        """Join an item with the label, split, behavior and base reward of its row."""
-        key, label = self._find(row, "label")
-        if isinstance(label, bool):  # whether a completion is desired
-            label = str(label).lower()
-        name = None if label is None else name_of(label, column=key)
-        column, split = self._find(row, "split")
-        word = split.strip().lower() if isinstance(split, str) else split
-        if word not in (None, *_SPLITS):
-            raise RowError(f"split must be train or test, got {got(split)}", column=column)
-        return Completion(
-            item=item,
-            group=group,
-            label=None if name is None else name.strip(),
-            split=word,
-            behavior=item.behavior,
-            base=self.read_base(row),
-            line=line,
+
+# From completions to comparisons ----------------------------------------------------------------
+
+
+class _Prompt(msgspec.Struct, kw_only=True):
+    """A prompt: the first behavior and split of its completions hold for all of them."""
+
+    name: str
+    messages: tuple[Message, ...]
+    behavior: str | None = None
+    split: str | None = None
+
+
+def _assemble(found: _ComparisonReader, *, behavior: str | None) -> ComparisonData:
+    """Put completions together by prompt.
+
+    `behavior` is that of prompts that name none. Prompts of fewer than two completions are left
+    out.
+    """
+    prompts: dict[object, _Prompt] = {}
+    keys: list[object] = []
+    for one in found.completions:
+        key: object = one.item.prompt if one.group is None else one.group
+        name = one.group
+        if not key:  # the completions of a ranked row are of one prompt
+            name, key = one.item.group, (None, one.item.group)
+        prompt = prompts.setdefault(
+            key, _Prompt(name=name or one.item.id, messages=one.item.prompt)
         )
+        prompt.behavior = prompt.behavior or one.item.behavior
+        prompt.split = prompt.split or one.split
+        keys.append(key)
+    for prompt in prompts.values():
+        prompt.behavior = prompt.behavior or behavior
+    is_kept, same_as, drops = _find_kept(found, [prompts[key] for key in keys], keys)
+    declared = np.array([pair[:2] for pair in found.pairs], dtype=np.int64).reshape(-1, 2)
+    better, worse = same_as[declared[:, 0]], same_as[declared[:, 1]]
+    reason = "a pair must be of two completions, got the same text twice"
+    drops += [found.make_drop(place, reason) for place in declared[better == worse, 0].tolist()]
+    counts = Counter(key for key, kept in zip(keys, is_kept.tolist(), strict=True) if kept)
+    lone = [place for place in np.flatnonzero(is_kept).tolist() if counts[keys[place]] == 1]
+    if lone:
+        is_kept[lone] = False
+        counted = "1 prompt" if len(lone) == 1 else f"{len(lone):,} prompts"
+        reason = f"nothing to compare with: {counted} with one completion, this the first"
+        drops.append(found.make_drop(lone[0], reason))
+    dropped = sorted([*found.dropped, *drops], key=lambda drop: drop.line or 0)
+    if not is_kept.any():
+        _refuse_empty(found.source, dropped)
+    places = np.flatnonzero(is_kept).tolist()
+    rows, own = [found.completions[k] for k in places], [prompts[keys[k]] for k in places]
+    numbers: dict[object, int] = {}
+    inside, new_places = (
+        is_kept[better] & is_kept[worse] & (better != worse),
+        np.cumsum(is_kept) - 1,
+    )
+    change = msgspec.structs.replace
+    data = ComparisonData(
+        items=tuple(
+            [
+                change(one.item, behavior=prompt.behavior, group=prompt.name)
+                for one, prompt in zip(rows, own, strict=True)
+            ]
+        ),
+        prompts=np.array([numbers.setdefault(keys[k], len(numbers)) for k in places]),
+        labels=tuple([one.label for one in rows]),
+        base_rewards=np.array([one.base for one in rows]),
+        better=new_places[better[inside]],
+        worse=new_places[worse[inside]],
+        margins=np.array([pair[2] for pair in found.pairs])[inside],
+        splits=tuple([prompt.split for prompt in own]),
+        dropped=tuple(dropped),
+        source=found.source,
+    )
+    return replace(data, data_hash=hash_comparisons(data))
 
-    def read_base(self, row: Mapping[str, Any], *, side: str | None = None) -> float:
-        """Read the base reward of a completion, or of one side of a pair; nan for none."""
-        concept = "base_reward" if side is None else f"{side}_base_reward"
-        return self._read_number(row, concept, what="base reward")
 
-    def read_margin(self, row: Mapping[str, Any]) -> float:
-        """Read the margin of a pair; nan for none."""
-        margin = self._read_number(row, "margin", what="margin")
-        if margin <= 0:
-            key, _ = self._find(row, "margin")
-            raise RowError(f"margin must be a number above 0, got {margin:g}", column=key)
-        return margin
+def _find_kept(
+    found: _ComparisonReader, prompts: Sequence[_Prompt], keys: Sequence[object]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], list[Dropped]]:
+    """Find the completions that can be used, the kept one for each, and say what is dropped.
 
-    def read_id(self, row: Mapping[str, Any]) -> str | None:
-        """Read the id that a row names itself."""
-        declared = self.of_items.get("id")
-        keys = ID_COLUMNS if declared is None else (declared,)
-        key = next((key for key in keys if row.get(key) is not None), None)
-        return None if key is None else name_of(row[key], column=key)
+    Of equal completions of a prompt one is kept; the labels and pairs of the others go to it. Two
+    different labels contradict each other: neither completion is kept.
+    """
+    is_kept, same_as = np.ones(len(prompts), dtype=bool), np.arange(len(prompts))
+    firsts: dict[tuple[object, str], int] = {}
+    drops: list[tuple[int, Dropped]] = []
 
-    def read_group(self, row: Mapping[str, Any]) -> str | None:
-        """Read the group that a row names itself."""
-        key = self.of_items.get("group", "group")
-        value = row.get(key)
-        return None if value is None else name_of(value, column=key)
+    def drop(place: int, reason: str, value: str | None = None) -> None:
+        is_kept[place] = False
+        drops.append((place, found.make_drop(place, reason, value=value)))
 
-    def _list_keys(self, concept: str) -> tuple[str, ...]:
-        declared = self._declared.get(concept)
-        return _SYNONYMS.get(concept, (concept,)) if declared is None else (declared,)
+    for place, one in enumerate(found.completions):
+        reason, value = _find_fault(one, prompts[place], has_prompt=keys[place] != (None, None))
+        if reason:
+            drop(place, reason, value)
+            continue
+        first = firsts.setdefault((keys[place], one.item.response), place)
+        if first == place:
+            continue
+        other = found.completions[first]
+        reason = "duplicated completion: {!r} is the same"
+        names = [shorten(x.item.id) for x in (other, one)]
+        if None not in (one.label, other.label) and one.label != other.label:
+            labelled = reason + " with label {!r}"
+            drop(place, labelled.format(names[0], shorten(str(other.label))), one.label)
+            if is_kept[first]:
+                drop(first, labelled.format(names[1], shorten(str(one.label))), other.label)
+            continue
+        if is_kept[first]:
+            same_as[place] = first
+            other.label = other.label or one.label
+            if math.isnan(other.base):
+                other.base = one.base
+        if is_kept[first] and one.in_pair:
+            is_kept[place] = False
+        else:
+            drop(place, reason.format(names[0]))
+    return is_kept, same_as, [row for _, row in sorted(drops, key=lambda both: both[0])]
 
-    def _find(self, row: Mapping[str, Any], concept: str) -> tuple[str, Any]:
-        """Find the first key with a value; blank text is none."""
-        for key in self._list_keys(concept):
-            value = row.get(key)
-            if value is not None and not (isinstance(value, str) and not value.strip()):
-                return key, value
-        return concept, None
 
-    def _read_number(self, row: Mapping[str, Any], concept: str, *, what: str) -> float:
-        key, value = self._find(row, concept)
-        if value is None:
-            return math.nan
-        try:
-            is_number = not isinstance(value, bool) and (self.is_text or not isinstance(value, str))
-            number = float(value) if is_number else math.nan
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise RowError(f"{what} must be a finite number, got {got(value)}", column=key)
-        return number
+def _find_fault(one: _Completion, prompt: _Prompt, *, has_prompt: bool) -> tuple[str, str | None]:
+    """Find why a completion cannot be used, and the value that is wrong."""
+    if not has_prompt:
+        return "no prompt: name it, or the `group` of completions of one", None
+    if one.item.behavior not in (None, prompt.behavior):
+        reason = f"two behaviors of one prompt: {prompt.behavior!r} came first"
+        return reason, one.item.behavior
+    if one.item.prompt != prompt.messages:
+        return f"two prompts in one group: that of {shorten(prompt.name)!r} came first", None
+    if one.split not in (None, prompt.split):
+        return f"two splits of one prompt: {prompt.split!r} came first", one.split
+    return "", None
+
+
+def _refuse_empty(source: str, dropped: Sequence[Dropped]) -> NoReturn:
+    first = next(iter(dropped), None)
+    why = ""
+    if first is not None:
+        more = f", and {len(dropped) - 1:,} more set aside" if len(dropped) > 1 else ""
+        why = f" ({shorten(first.place())}: {first.reason}{more})"
+    msg = (
+        f"{source}: must hold at least one prompt with two completions, got none{why}. Give "
+        "completions of one prompt the same `prompt`, or the same `group`."
+    )
+    raise NoDataError(msg)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,16 @@ from voirdire.records.plain import as_plain, without_nan
 from voirdire.records.tables import Tabular
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import check_certified, read_certificate
-from voirdire.rewards.comparisons.data import labelled_by_class
+from voirdire.rewards.comparisons.data import hash_prompt, labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import comparisons_of
-from voirdire.rewards.features import VETO, compute_features, find_number_questions
-from voirdire.rewards.fitting.behavior_fitting import fit_behaviors
+from voirdire.rewards.features import compute_features, find_number_questions
+from voirdire.rewards.fitting.behavior_fitting import count_solves, fit_behavior
 from voirdire.rewards.fitting.judged_comparisons import (
+    FitProgress,
     judge_comparisons,
     list_fit_notes,
-    make_behavior_data,
+    make_problem,
     refuse_no_comparisons,
 )
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
@@ -37,7 +38,7 @@ from voirdire.rewards.settings import ComparisonSettings
 from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,18 +47,12 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
-    from voirdire.rewards.fitting.judged_comparisons import FitProgress, JudgedComparisons
+    from voirdire.rewards.fitting.judged_comparisons import JudgedComparisons
     from voirdire.rewards.guards import BehaviorGuard
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "RewardFit",
-    "fit_reward",
-    "list_fit_figures",
-    "list_fit_settings",
-    "make_behavior_reward",
-]
+__all__ = ["RewardFit", "fit_reward"]
 
 REWARD_FIT_SCHEMA = "voirdire.reward_fit/1"
 
@@ -105,7 +100,7 @@ class RewardFit(Tabular, rows="behaviors.weights"):
             },
             "behaviors": [
                 {"behavior": row.behavior}
-                | list_fit_figures(row)
+                | _list_figures(row)
                 | {name: getattr(model.behaviors[row.behavior], name) for name in scales}
                 for row in self.behaviors
             ],
@@ -267,43 +262,58 @@ def fit_reward(
         progress=progress,
     )
     use_base = _uses_base(compared.data, compared.pairs, settings)
-    parts = make_behavior_data(compared, rubric=rubric, choices=choices, use_base=use_base)
+    about: dict[str, Any] = {"rubric": rubric, "settings": settings, "use_base": use_base}
+    parts = {name: make_problem(compared, choice=choices[name], **about) for name in compared.pairs}
     notes = (*source.notes, *compared.notes, *list_fit_notes(compared.data, rubric, parts))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
-    fitted = fit_behaviors(
-        parts, choices=choices, settings=settings, has_base=use_base, progress=progress
-    )
+    problems = [part for part in parts.values() if part.n_pairs]
+    n_total, n_done = sum(map(count_solves, problems)), 0
+
+    def report() -> None:
+        nonlocal n_done
+        n_done += 1
+        if progress is not None:
+            progress(FitProgress(doing="fitting", n_done=n_done, n_total=n_total))
+
+    fitted = [fit_behavior(problem, has_base=use_base, report=report) for problem in problems]
     if not fitted:
         refuse_no_comparisons(compared.data, dropped=dropped, notes=notes)
-    record = list_fit_settings(settings, compared=compared, fitted=fitted)
-    record |= {"use_base": use_base, "from_classes": reading.from_classes}
-    if reading.contradictions == "drop":
-        record["contradictions"] = "drop"
-    gate, guards, guard_notes = _choose_guards(fitted, compared, rubric, settings, source, reading)
+    is_best = {row.record.behavior: _find_best(row, compared, rubric) for row in fitted}
+    gate, guards, guard_notes = _choose_guards(
+        fitted, compared, rubric, settings, source, reading, is_best
+    )
     model = RewardModel(
         name=name,
         rubric=rubric,
         orientation=settings.orientation,
         judge=source.describe_judge(judged=reading.judged, made_from=judge_or_local),
         behaviors={
-            row.record.behavior: replace(
-                make_behavior_reward(row, compared, rubric), guard=guards.get(row.record.behavior)
-            )
+            name: _make_behavior_reward(row, is_best[name], guards.get(name))
             for row in fitted
+            for name in (row.record.behavior,)
         },
         gate=gate,
-        settings=record,
+        settings=settings.as_dict()
+        | _list_orders_and_prompts(compared, fitted)
+        | {"use_base": use_base, "from_classes": reading.from_classes}
+        | ({"contradictions": "drop"} if reading.contradictions == "drop" else {}),
         data_hash=compared.data.data_hash,
         certificates=read_certificates,
         created=write_time(),
         versions=list_versions(),
     )
     check_certified(model, required=require_certified)
+    loose = [row.record.behavior for row in fitted if row.is_loose]
+    if loose:
+        guard_notes.append(
+            "too few completions differ in their verdicts: some weights can be shifted against "
+            f"each other in ways that no comparison tells apart, in {list_names(loose, most=6)}"
+        )
     return RewardFit(
         model=model,
         behaviors=tuple(row.record for row in fitted),
         dropped=(*compared.data.dropped, *dropped),
-        notes=(*notes, *guard_notes, *_note_loose_weights(fitted)),
+        notes=(*notes, *guard_notes),
     )
 
 
@@ -314,6 +324,7 @@ def _choose_guards(
     settings: FitSettings,
     source: VerdictSource,
     reading: ComparisonSettings,
+    is_best: Mapping[str, NDArray[np.bool_]],
 ) -> tuple[GateSettings | None, dict[str, BehaviorGuard], list[str]]:
     """Choose gate, cap and offsets on the comparisons of the fit, and note what they do."""
     looks_behind = settings.behind_refusals
@@ -324,11 +335,13 @@ def _choose_guards(
         )
         raise InputError(msg)
     gate, notes = None, []
-    items = {row: [compared.data.items[at] for at in row.data.items.tolist()] for row in fitted}
+    items = {row: [compared.data.items[at] for at in row.problem.items.tolist()] for row in fitted}
     if settings.gate:
         # real is what is preferred to something, or has such a label; one such as nonsense never is
         data = compared.data
-        better = {place for row in fitted for place in row.data.items[row.data.better].tolist()}
+        better = {
+            place for row in fitted for place in row.problem.items[row.problem.better].tolist()
+        }
         labels = {data.labels[place] for place in better} - {None}
         real = [at for at in range(len(data.items)) if at in better or data.labels[at] in labels]
         threshold, share = choose_threshold([data.items[at].response for at in real])
@@ -346,7 +359,6 @@ def _choose_guards(
     switches = {"gate": gate is not None, "cap": settings.cap, "behind_refusals": looks_behind}
     guards = {}
     for row in fitted if any(switches.values()) else ():
-        weights = {one.feature: one.weight.value for one in row.record.weights}
         behind = np.full(len(items[row]), np.nan)
         if looks_behind and (rests := list_rests(items[row])):
             judged = source.collect(rests, replies=reading.replies)
@@ -354,21 +366,20 @@ def _choose_guards(
             at = [places[rest.id.removesuffix(REST)] for rest in rests]
             behind[at] = (
                 compute_features(
-                    row.choice.features,
+                    row.problem.choice.features,
                     rubric,
                     probabilities=judged.probabilities,
                     columns=judged.questions,
                 )
                 @ row.weights
             )
-        rule = row.data.features @ row.weights + row.data.is_vetoed * weights.get(VETO, 0.0)
         guards[row.record.behavior] = choose_guard(
             items[row],
-            totals=(rule, row.data.base),
+            totals=(row.rule_rewards, row.problem.base),
             behind=behind,
-            pairs=(row.data.better, row.data.worse),
-            prompts=compared.data.prompts[row.data.items],
-            is_best=_find_best(row, compared, rubric),
+            pairs=(row.problem.better, row.problem.worse),
+            prompts=compared.data.prompts[row.problem.items],
+            is_best=is_best[row.record.behavior],
             switches=switches,
         )
     return gate, guards, notes
@@ -387,29 +398,23 @@ def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: Fit
     return has_base if settings.use_base is None else settings.use_base
 
 
-def make_behavior_reward(
-    fitted: FittedBehavior, compared: JudgedComparisons, rubric: Rubric
+def _make_behavior_reward(
+    fitted: FittedBehavior, is_best: NDArray[np.bool_], guard: BehaviorGuard | None
 ) -> BehaviorReward:
-    """Make the reward of one behavior.
-
-    Its mean and deviation are those of the rule rewards over the completions of the fit.
-    """
-    weights = {row.feature: row.weight.value for row in fitted.record.weights}
-    rule: NDArray[np.float64] = fitted.data.features @ fitted.weights
-    rule += fitted.data.is_vetoed * weights.get(VETO, 0.0)
-    is_best = _find_best(fitted, compared, rubric)
+    rule = fitted.rule_rewards
     return BehaviorReward(
         behavior=fitted.record.behavior,
-        weights=weights,
+        weights={row.feature: row.weight.value for row in fitted.record.weights},
         mean=float(rule.mean()),
         standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
         mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
-        vetoes=fitted.choice.vetoes,
-        figures=list_fit_figures(fitted.record),
+        vetoes=fitted.problem.choice.vetoes,
+        figures=_list_figures(fitted.record),
+        guard=guard,
     )
 
 
-def list_fit_figures(record: BehaviorFit) -> dict[str, Any]:
+def _list_figures(record: BehaviorFit) -> dict[str, Any]:
     """List the figures of a fit as plain JSON values; an undefined one is None.
 
     `weights` are by feature with `value`, `low`, `high` and `origin`; `l2_path` holds pairs.
@@ -423,26 +428,20 @@ def list_fit_figures(record: BehaviorFit) -> dict[str, Any]:
     return figures
 
 
-def list_fit_settings(
-    settings: FitSettings, *, compared: JudgedComparisons, fitted: Sequence[FittedBehavior]
+def _list_orders_and_prompts(
+    compared: JudgedComparisons, fitted: Sequence[FittedBehavior]
 ) -> dict[str, Any]:
-    """List the settings of a fit as plain JSON values.
+    """List the orders that were used, and hashes of the prompts of the fit.
 
-    `prompt_hashes` are of the prompts of the fit, so that an examination can tell whether it
-    looks at others.
+    By these an examination can tell whether it looks at others.
     """
-    from voirdire.rewards.comparisons.prompts import hash_prompt
-
-    data = compared.data
-    prompts = {place for row in fitted for place in _choose_one_per_prompt(row, data)}
-    behaviors = [row.record.behavior for row in fitted]
-    return settings.as_dict() | {
-        "orders": {
-            behavior: str(compared.orders[behavior])
-            for behavior in behaviors
-            if len(compared.orders[behavior].labels) > 1
-        },
-        "prompt_hashes": sorted({hash_prompt(data.items[place]) for place in prompts}),
+    items, orders = compared.data.items, compared.orders
+    places = {place for row in fitted for place in row.problem.items.tolist()}
+    one_each = {int(compared.data.prompts[place]): items[place] for place in places}
+    names = [row.record.behavior for row in fitted]
+    return {
+        "orders": {name: str(orders[name]) for name in names if len(orders[name].labels) > 1},
+        "prompt_hashes": sorted({hash_prompt(item) for item in one_each.values()}),
     }
 
 
@@ -450,29 +449,12 @@ def _find_best(
     fitted: FittedBehavior, compared: JudgedComparisons, rubric: Rubric
 ) -> NDArray[np.bool_]:
     """Tell which completions have the best label, or class where nothing has a label."""
-    behavior, places = fitted.record.behavior, fitted.data.items
+    behavior, places = fitted.record.behavior, fitted.problem.items.tolist()
     labels, best = compared.data.labels, compared.orders[behavior].best
     if all(labels[place] is None for place in places):
         try:
             best = default_order(rubric, behavior).best
         except InputError:  # nobody has said which of its classes is the best
-            return np.zeros(places.size, dtype=bool)
+            return np.zeros(len(places), dtype=bool)
         labels = labelled_by_class(compared.data, compared.verdicts, rubric=rubric).labels
     return np.array([labels[place] in best for place in places], dtype=bool)
-
-
-def _choose_one_per_prompt(row: FittedBehavior, data: ComparisonData) -> list[int]:
-    prompts = data.prompts[row.data.items]
-    return [int(row.data.items[place]) for place in np.unique(prompts, return_index=True)[1]]
-
-
-def _note_loose_weights(fitted: Iterable[FittedBehavior]) -> tuple[str, ...]:
-    """Note in which behaviors no comparison tells all weights apart."""
-    names = [row.record.behavior for row in fitted if row.is_loose]
-    if not names:
-        return ()
-    note = (
-        "too few completions differ in their verdicts: some weights can be shifted against each "
-        f"other in ways that no comparison tells apart, in {list_names(names, most=6)}"
-    )
-    return (note,)

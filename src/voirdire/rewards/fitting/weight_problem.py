@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.fitting.judged_comparisons import BehaviorData
+    from voirdire.records import Dropped
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
 
 __all__ = [
     "L2_GRID",
     "MAX_RESAMPLED_PROMPTS",
     "UNDEFINED",
-    "CrossValidation",
     "Estimate",
     "WeightProblem",
     "compute_errors",
@@ -56,21 +55,90 @@ UNDEFINED = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WeightProblem:
-    """Comparisons of one behavior, ready to be solved for any λ and any prompts.
+    """Comparisons of one behavior as a feature matrix and arrays of pairs.
+
+    They can be solved for any λ and any prompts.
 
     Attributes
     ----------
-    data : BehaviorData
-        The comparisons.
+    items : ndarray of int, shape (n_items,)
+        Places in the `ComparisonData` of the completions that are compared.
+    features : ndarray of float, shape (n_items, n_features)
+        Of these completions, all features of the behavior; finite.
+    base : ndarray of float, shape (n_items,)
+        Their base rewards; 0 where none is used.
+    is_vetoed : ndarray of bool, shape (n_items,)
+        Which completions lie below all others whatever the weights are.
+    better, worse : ndarray of int, shape (n_pairs,)
+        Rows of `features`.
+    prompts : ndarray of int, shape (n_pairs,)
+        The prompt of each pair, numbered from 0, ascending.
+    margins : ndarray of float, shape (n_pairs,)
+        How much higher the better one's reward is to be.
     choice : FeatureChoice
         Which weights are fitted.
     settings : FitSettings
         How comparisons count, folds and resamples.
+    dropped : tuple of Dropped
+        Completions that were in a pair and could not be used.
+    n_cyclic_pairs : int
+        Comparisons that go in cycles, of all that were given.
+    test : WeightProblem or None
+        What is marked to be kept out of the fit, where something is.
     """
 
-    data: BehaviorData
+    items: NDArray[np.int64] = field(repr=False)
+    features: NDArray[np.float64] = field(repr=False)
+    base: NDArray[np.float64] = field(repr=False)
+    is_vetoed: NDArray[np.bool_] = field(repr=False)
+    better: NDArray[np.int64] = field(repr=False)
+    worse: NDArray[np.int64] = field(repr=False)
+    prompts: NDArray[np.int64] = field(repr=False)
+    margins: NDArray[np.float64] = field(repr=False)
     choice: FeatureChoice
     settings: FitSettings
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    n_cyclic_pairs: int = 0
+    test: WeightProblem | None = field(default=None, repr=False)
+
+    @property
+    def behavior(self) -> str:
+        """Its id."""
+        return self.choice.features.behavior
+
+    @property
+    def n_pairs(self) -> int:
+        """How many comparisons."""
+        return int(self.better.size)
+
+    @property
+    def n_prompts(self) -> int:
+        """How many prompts these belong to."""
+        return int(self.prompts[-1]) + 1 if self.prompts.size else 0
+
+    @property
+    def base_gain(self) -> NDArray[np.float64]:
+        """How much higher the base reward of the better one is than that of the worse one."""
+        return self.base[self.better] - self.base[self.worse]
+
+    def apply_vetoes(self, gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Make the gain of a comparison infinite where only one of its sides is vetoed."""
+        better, worse = self.is_vetoed[self.better], self.is_vetoed[self.worse]
+        return np.where(better == worse, gain, np.where(worse, np.inf, -np.inf))
+
+    def select_pairs(self, kept: NDArray[np.bool_]) -> WeightProblem:
+        """Take some of the pairs, with the completions and prompts that are in them."""
+        better, worse = self.better[kept], self.worse[kept]
+        used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
+        of_items = ("items", "features", "base", "is_vetoed")
+        return replace(
+            self,
+            **{name: getattr(self, name)[used] for name in of_items},
+            better=places[: better.size],
+            worse=places[better.size :],
+            prompts=np.unique(self.prompts[kept], return_inverse=True)[1],
+            margins=self.margins[kept],
+        )
 
     @cached_property
     def weight(self) -> NDArray[np.float64]:
@@ -79,7 +147,7 @@ class WeightProblem:
         A prompt with ten completions has up to 45 comparisons, one with two has one, which
         `equal_prompts` makes up for.
         """
-        prompts = self.data.prompts
+        prompts = self.prompts
         if not self.settings.equal_prompts:
             return np.full(prompts.size, 1.0 / max(prompts.size, 1))
         counts = np.bincount(prompts)
@@ -93,26 +161,25 @@ class WeightProblem:
     @cached_property
     def fitted_features(self) -> NDArray[np.float64]:
         """The features whose weights are fitted."""
-        return np.ascontiguousarray(self.data.features[:, self.choice.is_fitted])
+        return np.ascontiguousarray(self.features[:, self.choice.is_fitted])
 
     @cached_property
     def given_gain(self) -> NDArray[np.float64]:
         """How much higher base reward and given weights rank the better one than the worse one."""
-        given = np.nan_to_num(self.choice.given, nan=0.0)
-        return self.compute_gain(given)
+        return self.compute_gain(np.nan_to_num(self.choice.given, nan=0.0))
 
     def compute_gain(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute how much higher the whole reward of the better one is than that of the worse one.
 
         `weights` are all of them, the given ones too.
         """
-        scores = self.data.features @ weights
-        gain: NDArray[np.float64] = scores[self.data.better] - scores[self.data.worse]
-        return self.data.base_gain + gain
+        scores = self.features @ weights
+        gain: NDArray[np.float64] = scores[self.better] - scores[self.worse]
+        return self.base_gain + gain
 
     def compute_losses(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the loss of each comparison."""
-        shortfall = self.data.margins - self.compute_gain(weights)
+        shortfall = self.margins - self.compute_gain(weights)
         return np.maximum(shortfall, 0.0)
 
     def draw_prompts(self, *, most: int | None = None) -> Iterator[NDArray[np.int64]]:
@@ -120,7 +187,7 @@ class WeightProblem:
 
         Each behavior has draws of its own, whatever other behaviors there are.
         """
-        rng, n_prompts = self.make_generator("resamples"), self.data.n_prompts
+        rng, n_prompts = self.make_generator("resamples"), self.n_prompts
         size = n_prompts if most is None else min(n_prompts, most)
         for _ in range(self.settings.n_resamples):
             yield np.bincount(rng.integers(n_prompts, size=size), minlength=n_prompts)
@@ -128,11 +195,11 @@ class WeightProblem:
     def find_interval(self, drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         """Find the ends of intervals from figures of resampled prompts."""
         tail = (1.0 - self.settings.confidence_level) / 2.0
-        return compute_percentiles(drawn, tail=tail, n_prompts=self.data.n_prompts)
+        return compute_percentiles(drawn, tail=tail, n_prompts=self.n_prompts)
 
     def make_generator(self, purpose: str) -> np.random.Generator:
         """Make the generator of one purpose, so that none depends on what others drew."""
-        name = f"{self.data.behavior} {purpose}"
+        name = f"{self.behavior} {purpose}"
         return np.random.default_rng([self.settings.seed, *name.encode()])
 
     def make_ranking(self, l2: float, *, counts: NDArray[np.int64] | None = None) -> RankingProblem:
@@ -141,10 +208,10 @@ class WeightProblem:
         `counts` says how many times each prompt counts, by default once; comparisons of prompts
         that do not count are left out.
         """
-        data, fitted = self.data, self.choice.is_fitted
-        weight = self.weight if counts is None else self.weight * counts[data.prompts]
+        fitted = self.choice.is_fitted
+        weight = self.weight if counts is None else self.weight * counts[self.prompts]
         kept = weight > 0
-        features, better, worse = self.fitted_features, data.better[kept], data.worse[kept]
+        features, better, worse = self.fitted_features, self.better[kept], self.worse[kept]
         if 2 * better.size < len(features):  # few of many: the others need not be looked at
             used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
             features, better, worse = features[used], places[: better.size], places[better.size :]
@@ -152,7 +219,7 @@ class WeightProblem:
             features=features,
             better=better,
             worse=worse,
-            gap=(data.margins - self.given_gain)[kept],
+            gap=(self.margins - self.given_gain)[kept],
             weight=weight[kept] / weight[kept].sum(),
             l2=l2,
             lower=self.choice.lower[fitted],
@@ -160,62 +227,34 @@ class WeightProblem:
             order=self.choice.order,
         )
 
-    def solve(self, l2: float) -> tuple[NDArray[np.float64], RankingSolution]:
-        """Find all weights of the behavior, with the proof of the fitted ones."""
-        from voirdire.rewards.solving.solve import solve
+    def solve(
+        self,
+        l2: float,
+        counts: NDArray[np.int64] | None = None,
+        *,
+        start: NDArray[np.float64] | None = None,
+    ) -> tuple[NDArray[np.float64], RankingSolution]:
+        """Find all weights, with the proof of the fitted ones.
 
-        if not self.is_fitted:
-            reached = float(self.weight @ self.compute_losses(self.choice.given))
-            nothing = RankingSolution(
-                weights=np.zeros(0), objective=reached, bound=reached, n_iterations=0
-            )
-            return self.choice.given.copy(), nothing
-        solution = solve(self.make_ranking(l2))
-        return self._add_given(solution.weights), solution
-
-    def solve_part(
-        self, l2: float, counts: NDArray[np.int64], *, start: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """Find the weights on some of the prompts, each counted as often as `counts` says.
-
-        Weights of the behavior that are near the answer, `start`, save steps and change nothing.
+        Each prompt counts as often as `counts` says. Weights near the answer, `start`, save steps
+        and change nothing.
         """
         from voirdire.rewards.solving.solve import solve
 
+        weights = self.choice.given.copy()
         if not self.is_fitted:
-            return self.choice.given.copy()
+            reached = float(self.weight @ self.compute_losses(weights))
+            return weights, RankingSolution(
+                weights=weights[:0], objective=reached, bound=reached, n_iterations=0
+            )
         near = None if start is None else start[self.choice.is_fitted]
         solution = solve(self.make_ranking(l2, counts=counts), start=near)
-        return self._add_given(solution.weights)
-
-    def _add_given(self, fitted: NDArray[np.float64]) -> NDArray[np.float64]:
-        weights = self.choice.given.copy()
-        weights[self.choice.is_fitted] = fitted
-        return weights
+        weights[self.choice.is_fitted] = solution.weights
+        return weights, solution
 
 
 L2_GRID = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """Values of λ that are tried."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CrossValidation:
-    """Losses and gains of comparisons under fits that were made without their prompts.
-
-    Attributes
-    ----------
-    l2 : float
-        λ with the least held-out loss; of equal ones the largest.
-    losses : dict of float to float
-        Mean held-out loss of each λ, ascending.
-    gain : ndarray of float, shape (n_pairs,)
-        How much higher a reward that was fitted without the prompt of a comparison ranks its better
-        one than its worse one, under a λ that its loss had no say in.
-    """
-
-    l2: float
-    losses: dict[float, float]
-    gain: NDArray[np.float64] = field(repr=False)
 
 
 def cross_validate(
@@ -224,43 +263,28 @@ def cross_validate(
     l2s: Sequence[float],
     n_folds: int,
     report: Callable[[], None],
-) -> CrossValidation:
-    """Fit without each fold in turn, for each λ.
+) -> tuple[float, dict[float, float], NDArray[np.float64]]:
+    """Fit without each fold in turn, for each λ; fold sizes differ by one prompt at most.
 
-    Parameters
-    ----------
-    problem : WeightProblem
-        All comparisons.
-    l2s : sequence of float
-        Values of λ, at least one.
-    n_folds : int
-        From 2 to the number of prompts; their sizes differ by one prompt at most.
-    report : callable
-        Called after each fit.
+    Returns the λ with the least mean held-out loss, of equal ones the largest; that loss for each
+    λ, ascending; and of each comparison the gain under a fit without its prompt.
 
-    Returns
-    -------
-    CrossValidation
-        The λ with the least loss, and the gains of comparisons under fits without them.
-
-    Notes
-    -----
     A fold's comparisons are ranked under the λ that the *other* folds' losses choose: an error
     rate under the λ that did best on the very same comparisons would be too low. The fits behind
     these losses were made on the fold too. Leaving it out of them would take another round of fits
     for each fold, and makes no difference: in simulation the error rate is that of new prompts, or
     a little above, since each fit is on fewer prompts.
     """
-    folds = problem.make_generator("folds").permutation(problem.data.n_prompts) % n_folds
-    of_pair = folds[problem.data.prompts]
+    folds = problem.make_generator("folds").permutation(problem.n_prompts) % n_folds
+    of_pair = folds[problem.prompts]
     order = sorted(l2s, reverse=True)
-    gains = np.empty((len(order), problem.data.n_pairs))
+    gains = np.empty((len(order), problem.n_pairs))
     sums = np.zeros((len(order), n_folds))
     for fold in range(n_folds):
         is_held_out, counts = of_pair == fold, (folds != fold).astype(np.int64)
         weights = None
         for row, l2 in enumerate(order):
-            weights = problem.solve_part(l2, counts, start=weights)
+            weights, _ = problem.solve(l2, counts, start=weights)
             gains[row, is_held_out] = problem.compute_gain(weights)[is_held_out]
             losses = problem.compute_losses(weights)
             sums[row, fold] = problem.weight[is_held_out] @ losses[is_held_out]
@@ -268,11 +292,9 @@ def cross_validate(
     others = sums.sum(axis=1, keepdims=True) - sums
     chosen = np.array([_find_least(others[:, fold]) for fold in range(n_folds)])
     totals = sums.sum(axis=1)
-    return CrossValidation(
-        l2=order[_find_least(totals)],
-        losses={l2: float(total) for l2, total in sorted(zip(order, totals, strict=True))},
-        gain=gains[chosen[of_pair], np.arange(of_pair.size)],
-    )
+    losses_of = {l2: float(total) for l2, total in sorted(zip(order, totals, strict=True))}
+    gain = gains[chosen[of_pair], np.arange(of_pair.size)]
+    return order[_find_least(totals)], losses_of, gain
 
 
 def _find_least(losses: NDArray[np.float64]) -> int:
@@ -360,12 +382,12 @@ def resample_weights(
     .. [1] P. J. Bickel, F. Götze, W. R. van Zwet, "Resampling fewer than n observations: gains,
        losses, and remedies for losses", Statistica Sinica 7(1), 1-31, 1997.
     """
-    n_prompts, n_resamples = problem.data.n_prompts, problem.settings.n_resamples
+    n_prompts, n_resamples = problem.n_prompts, problem.settings.n_resamples
     drawn = np.empty((n_resamples, weights.size))
     if not n_resamples:
         return np.full(weights.size, np.nan), np.full(weights.size, np.nan)
     for row, counts in enumerate(problem.draw_prompts(most=MAX_RESAMPLED_PROMPTS)):
-        drawn[row] = problem.solve_part(l2, counts, start=weights)
+        drawn[row], _ = problem.solve(l2, counts, start=weights)
         report()
     if n_prompts > MAX_RESAMPLED_PROMPTS:
         drawn = weights + (drawn - weights) * np.sqrt(MAX_RESAMPLED_PROMPTS / n_prompts)
@@ -385,7 +407,7 @@ def estimate_error_rate(problem: WeightProblem, gain: NDArray[np.float64]) -> Es
     say nothing either: the open end is then that of the exact binomial interval for as many
     prompts, :math:`1 - (\alpha/2)^{1/n}`.
     """
-    prompts, n_prompts = problem.data.prompts, problem.data.n_prompts
+    prompts, n_prompts = problem.prompts, problem.n_prompts
     if not n_prompts:
         return UNDEFINED
     wrong = np.bincount(prompts, weights=problem.weight * compute_errors(gain), minlength=n_prompts)

@@ -15,7 +15,7 @@ from voirdire.io import ItemReading, read_items
 from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
-from voirdire.rewards.comparisons.prompts import hash_prompt
+from voirdire.rewards.comparisons.data import hash_prompt
 from voirdire.rewards.scores import Combiner, select_columns
 from voirdire.rewards.verdict_source import (
     JudgeSource,
