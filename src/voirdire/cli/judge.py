@@ -35,6 +35,9 @@ def judge_command(
     judge: typed.JudgeName = "local",
     settings: JudgingOptions = JudgingOptions(),
     shard: typed.Shard = None,
+    batch: typed.Batch = None,
+    live: bool = False,
+    cancel: bool = False,
     workers: typed.Workers = 0,
     asking: AskingOptions = AskingOptions(),
     show_prompt: bool = False,
@@ -58,6 +61,10 @@ def judge_command(
         Who answers: local, a file that `voirdire distill` made, or a language model such as
         openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, a jury, or of several judges
         (-o then names a folder).
+    live
+        With --batch: ask now for what the batches did not answer.
+    cancel
+        With --batch: cancel the batches that are under way, and keep what is done.
     show_prompt
         Print what the model is asked, about the first of ITEMS where there are some.
     show_card
@@ -90,6 +97,12 @@ def judge_command(
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
         raise UsageError(msg)
     printed.check_streamed(output)
+    if batch is not None:
+        require(not several and shard is None, "`--batch` takes one judge and one file of items.")
+        _judge_by_batches(items, output, settings, judge=judges[0], rubric=rubric, printed=printed,
+                          folder=batch, live=live, cancel=cancel)  # fmt: skip
+        return
+    require(not live and not cancel, "`--live` and `--cancel` go with `--batch FOLDER`.")
     if shard is not None or (not several and _is_folder(output)):
         require(not several, "`--shard` takes one judge. Judge with one after another.")
         _judge_folder(items, output, settings, judge=judges[0], rubric=rubric, shard=shard,
@@ -134,6 +147,35 @@ def _judge_folder(
     several.append(summary.judged)
     if (summary.judged.n_items and say_problems(several)) or failed:
         raise SystemExit(1)
+
+
+def _judge_by_batches(
+    source: str,
+    output: Path,
+    settings: judging.JudgingSettings,
+    *,
+    judge: Any,
+    rubric: str,
+    folder: Path,
+    live: bool,
+    cancel: bool,
+    printed: printing.Printed,
+) -> None:
+    """Go on with a run by batches; say what it waits for, or sum up what was judged."""
+    about: dict[str, Any] = {"judge": judge, "rubric": rubric, "settings": settings}
+    keeping = printing.keep_when_stopped(source, store=settings.store, keeps=True)
+    with keeping, watch_judges(source) as tell:
+        told = partial(tell, "judging")
+        run = judging.judge_by_batches(
+            source, output, folder, live=live, cancel=cancel, progress=told, **about
+        )
+    tables = reporting.ResultTables(run if run.judged is None else run.judged)
+    printed.print(run, tables)
+    if run.judged is not None:
+        several = judging.SeveralJudged()
+        several.append(run.judged)
+        if say_problems(several):
+            raise SystemExit(1)
 
 
 def run_judges(

@@ -109,6 +109,7 @@ def _option(name: str, **more: Any) -> Parameter:
 
 AsCsv: TypeAlias = Annotated[bool, _option("AsCsv")]
 AsJson: TypeAlias = Annotated[bool, _option("AsJson")]
+Batch: TypeAlias = Annotated[Path | None, _option("Batch")]
 Behavior: TypeAlias = Annotated[str | None, _option("Behavior")]
 Columns: TypeAlias = Annotated[Any, _option("columns")]
 Comparisons: TypeAlias = Annotated[str | None, _option("Comparisons", validator=is_source)]

@@ -7,7 +7,7 @@ import io
 import ipaddress
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -20,6 +20,7 @@ from voirdire._messages import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     import aiohttp
 
@@ -38,6 +39,7 @@ _KEY_LIKE = re.compile(
 _SHORTEST = 4  # a shorter value is not a secret, and may be part of common words
 _NO_WORD = 16  # a shorter one, such as "none" for a local server, may occur in a reply
 _MOST_READ = 16 * 2**20  # bytes of an answer
+_FINE = 200
 _CONNECT_S = 30.0
 _JSON = "application/json"
 _HEADERS = {"Content-Type": _JSON, "Accept": _JSON, "User-Agent": "voirdire"}
@@ -173,7 +175,7 @@ class HttpConnection:
 
     def __init__(self, base_url: str, path: str, *, name: str, keys: Keys) -> None:
         parts = urlsplit(base_url)
-        self._name = name
+        self._name, self._base = name, base_url
         self._url = URL(urlunsplit(parts._replace(path=parts.path + path)), encoded=True)
         self._place = parts.netloc
         self.keys = keys
@@ -202,6 +204,35 @@ class HttpConnection:
 
     async def send(self, body: bytes | None) -> HttpAnswer:
         """Post a body, or read where there is none; a `ModelCallError` says why no answer came."""
+        method = "GET" if body is None else "POST"
+        data = io.BytesIO(body) if body is not None and len(body) > _LARGE else body
+        return await self._exchange(method, self._url, data=data)
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        data: Any = None,
+        headers: Mapping[str, str] | None = None,
+        into: Path | None = None,
+    ) -> HttpAnswer:
+        """Use another path of the same server; the body of an answer that is fine may go `into`."""
+        parts = urlsplit(self._base)
+        path, _, query = path.partition("?")
+        query = "&".join(filter(None, (parts.query, query)))
+        url = URL(urlunsplit(parts._replace(path=parts.path + path, query=query)), encoded=True)
+        return await self._exchange(method, url, data=data, headers=headers, into=into)
+
+    async def _exchange(
+        self,
+        method: str,
+        url: URL,
+        *,
+        data: Any,
+        headers: Mapping[str, str] | None = None,
+        into: Path | None = None,
+    ) -> HttpAnswer:
         import aiohttp
 
         loop = asyncio.get_running_loop()
@@ -214,12 +245,15 @@ class HttpConnection:
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
                 read_bufsize=_READ_BUFFER,
             )
-        method = "GET" if body is None else "POST"
-        data = io.BytesIO(body) if body is not None and len(body) > _LARGE else body
         try:
             async with session.request(
-                method, self._url, data=data, allow_redirects=False, proxy=self._proxy
+                method, url, data=data, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as response:
+                if into is not None and response.status == _FINE:
+                    with into.open("wb") as file:
+                        while chunk := await response.content.readany():
+                            file.write(chunk)
+                    return HttpAnswer(response.status, response.headers, b"")
                 chunks, left = [], _MOST_READ
                 while not response.content.at_eof() and left >= 0:
                     chunks.append(await response.content.readany())

@@ -50,6 +50,18 @@ class ServedModel:
         self.adaptations: Sequence[str] = self._server.adaptations
         self._closed_until = 0.0
 
+    @property
+    def connection(self) -> http.HttpConnection:
+        """The way to its server; another may take its place."""
+        if self._connection is None:
+            msg = f"{self.name!r} was made without keys, for estimates: it can be asked nothing."
+            raise errors.InputError(msg)
+        return self._connection
+
+    @connection.setter
+    def connection(self, connection: http.HttpConnection) -> None:
+        self._connection = connection
+
     async def close(self) -> None:
         """Close this event loop's connections; the model can be used again after it."""
         if self._connection is not None:
@@ -64,10 +76,7 @@ class ServedModel:
         if left_s > 0:
             what = "said in its last reply that its limit is used up"
             return server.fail(errors.RateLimitError, what, wait_s=left_s)
-        if self._connection is None:
-            msg = f"{self.name!r} was made without keys, for estimates: it can be asked nothing."
-            raise errors.InputError(msg)
-        answer = await self._connection.send(body)
+        answer = await self.connection.send(body)
 
         def error(told: object, *, status: int = 0) -> errors.ModelCallError:
             about: dict[str, Any] = {"request": request, "list_sent": list_sent}

@@ -38,6 +38,7 @@ _KINDS = {
     "rates": "studies.rates.RateReport",
     "self_preference": "studies.probing.results.ProbeReport",
     "winning_rate": "stats.results.AltTestResult",
+    "batches": "judging.batch_run.BatchRun",
     "n_files_there": "judging.folder_run.FolderSummary",
     "layout": "judging.summary.JudgingSummary",
     "replies": "judging.replies.ReplyListing",

@@ -20,6 +20,7 @@ __all__ = ["html_page", "rows"]
 
 _VIEWS = {
     "AltTestResult": "examination.examination_view",
+    "BatchRun": "verdicts.batches_view",
     "Certificate": "results.certificate_view",
     "Examination": "examination.examination_view",
     "FolderSummary": "verdicts.folder_view",
@@ -47,8 +48,9 @@ def rows(result: Any, **options: Any) -> View:
     Parameters
     ----------
     result : Examination, AltTestResult, GoldExamination, RateReport, ProbeReport, PowerResult, \
-            Certificate, JudgingSummary, FolderSummary, SeveralJudged, ReplyListing, RewardFit, \
-            RewardModel, RewardExamination, ScoringSummary, SynthesisSummary, TrainingRun or Replay
+            Certificate, JudgingSummary, FolderSummary, BatchRun, SeveralJudged, ReplyListing, \
+            RewardFit, RewardModel, RewardExamination, ScoringSummary, SynthesisSummary, \
+            TrainingRun or Replay
         What was found.
     **options
         What belongs to a kind of result: `changes` of a certificate; of an examination `items`,

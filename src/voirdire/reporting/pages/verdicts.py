@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from voirdire.judging import (
+        BatchRun,
         CallSummary,
         FolderSummary,
         JudgingSummary,
@@ -418,6 +419,37 @@ def several_view(judged: SeveralJudged) -> View:
         ),
         notes=tuple(notes),
     )
+
+
+def batches_view(run: BatchRun) -> View:
+    """Say what a run by batches waits for, and how to go on."""
+    if run.judged is not None:
+        return judging_view(run.judged)
+    columns: dict[str, Callable[[Any], Any]] = {
+        "batches.file": lambda row: Name(row.file, 80),
+        "batches.requests": lambda row: row.n_requests,
+        "batches.done": lambda row: row.n_done,
+        "batches.status": lambda row: Name(row.status),
+    }
+    if any(row.note for row in run.batches):
+        columns["column.reason"] = lambda row: Verbatim(row.note)
+    local = [row.file for row in run.batches if row.status == "local"]
+    run_them = "vllm run-batch --model MODEL -i {0} -o {1}"
+    commands = [
+        run_them.format(
+            argument_of(name).text, argument_of(name.replace("requests-", "outputs-")).text
+        )
+        for name in local
+    ]
+    said = [say("command", text=Argument(command)) for command in commands]
+    return View(
+        name="batches",
+        catalog="verdicts",
+        meta=say("batches.meta", requests=Count(run.n_waiting, "requests"),
+                 cost=_say_cost(run.cost)),
+        todo=("batches.local", *said, "batches.again") if local else ("batches.again",),
+        blocks=(Table.of(None, run.batches, columns, texts=("column.reason",)),),
+    )  # fmt: skip
 
 
 def estimates_view(estimates: Sequence[RunEstimate]) -> View:
