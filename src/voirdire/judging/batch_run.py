@@ -508,8 +508,7 @@ class _Run:
         self._check_cost(sum(n for _, n in written), paid=paid)
         for path, n_requests in written:
             cost = self._cost(n_requests)
-            about = {"fingerprint": self._fingerprint, "n_requests": n_requests}
-            state = _State(**about, cost=cost, paid=paid)
+            state = _State(self._fingerprint, n_requests, cost, paid)
             paid = 0.0
             job = _Job(path.with_name(path.name.removeprefix(".")), state)
             job.keep()
