@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from voirdire.cli.main import COMMANDS
@@ -19,9 +21,11 @@ HEAD = """\
 
 Results go to standard output, everything else to standard error. The exit status is 0 when the
 work is done, 1 for an error of ours (one line), 2 for wrong usage, and 3 when a gate is not passed.
-This page shows all options, as `--help-all` does; `--help` shows the usual ones.
+This page shows all options, as `--help-all` does; `--help` shows the usual ones. An option that an
+earlier command of this page explains in the same words is only named.
 """
-PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "88"}
+WIDTH = 88
+PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": str(WIDTH)}
 
 
 def help_of(command: str = "") -> str:
@@ -39,13 +43,32 @@ def help_of(command: str = "") -> str:
     return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
 
 
+def without_repeats(command: str, group: str, told: dict[tuple[str, ...], str]) -> str:
+    """Explain the options of a group; name those that an earlier command explains alike."""
+    heading, *options = re.split(r"\n(?=  -)", group)
+    fresh, named = [heading], dict[str, list[str]]()
+    for option in options:
+        words = option.split()
+        first = told.setdefault(tuple(words), command)
+        if first == command:
+            fresh.append(option)
+        else:
+            named.setdefault(first, []).append(words[0].rstrip(","))
+    for first, names in named.items():
+        line = f"As in voirdire {first}: {', '.join(names)}."
+        fresh.append(textwrap.indent(textwrap.fill(line, WIDTH - 2, break_on_hyphens=False), "  "))
+    return "\n".join(fresh)
+
+
 def page() -> str:
     """Render the whole page."""
-    sections = (
-        f"## voirdire {command}".rstrip() + f"\n\n```text\n{help_of(command)}\n```\n"
-        for command in ("", *COMMANDS)
-    )
-    return "\n".join([HEAD, *sections])
+    told: dict[tuple[str, ...], str] = {}
+    sections = [HEAD]
+    for command in ("", *COMMANDS):
+        groups = help_of(command).split("\n\n")
+        text = "\n\n".join(without_repeats(command, group, told) for group in groups)
+        sections.append(f"## voirdire {command}".rstrip() + f"\n\n```text\n{text}\n```\n")
+    return "\n".join(sections)
 
 
 def main() -> int:

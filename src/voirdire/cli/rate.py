@@ -50,7 +50,7 @@ def rate_command(
         A column of --items that splits the items, such as the model that wrote them; two groups are
         compared.
     chain
-        Multiply the rates of the questions, which are steps in a row, in the order of --questions.
+        Multiply the rates of the questions, which are steps in a row, in the order of --question.
     labelled
         How the labelled items were drawn: at random from all, so many of each verdict, or so many
         that hold and so many that do not.
