@@ -296,7 +296,7 @@ def _drives(facts: _Facts, behavior: str) -> list[FeatureDrive]:
 
     def size(row: FeatureDrive) -> tuple[float, float]:
         share, weight = (x if math.isfinite(x) else 0.0 for x in (row.share, row.weight))
-        return -share, -abs(weight)
+        return -round(share, 9), -round(abs(weight), 9)  # ties in the order of the reward
 
     return sorted((row for row in facts.report.drives if row.behavior == behavior), key=size)
 
