@@ -4,7 +4,7 @@ A Python block with ``>>>`` prompts is a doctest; any other is executed. `<!-- o
 fenced block: its lines that start with `$` are the command, the rest is what it prints, and is
 written anew; `--check` compares instead. `<!-- output of: COMMAND -->` runs another command than
 the one shown, such as the same with most of its lines left out. The blocks of a page share one
-namespace and a folder with the demonstration data in `voirdire-demo/` and with `docs/labels.csv`.
+namespace and a folder with the demonstration data in `voirdire-demo/` and the data files of `docs`.
 
 Two more comments steer this: ``<!-- setup`` ... ``-->`` holds code to run first, and
 ``<!-- not run: REASON -->`` right before a Python block sets it aside; each reason is printed.
@@ -104,12 +104,13 @@ def run_code(code: str, *, page: str, line: int, names: dict[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def folder_with_demo() -> Iterator[None]:
-    """Work in a folder of its own that holds the demonstration data and `docs/labels.csv`."""
+    """Work in a folder of its own that holds the demonstration data and the data files of `docs`."""
     demo = Path(str(files("voirdire"))) / "data" / "demo"
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         shutil.copytree(demo, "voirdire-demo")
         Path("docs").mkdir()
-        shutil.copy(ROOT / "docs" / "labels.csv", "docs")
+        for name in ("labels.csv", "comparisons.jsonl", "others.jsonl"):
+            shutil.copy(ROOT / "docs" / name, "docs")
         yield
 
 
