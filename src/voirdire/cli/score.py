@@ -63,12 +63,11 @@ def score_command(
     with running(items, keeps=keeps) as lines:
 
         def tell(state: rewards.ScoringProgress) -> None:
-            text, n_items = f"{state.n_items:,} items", state.n_items
+            text = f"{state.n_items:,} items"
             if (judging := state.judging) is not None:
                 text = f"judging: {judging_text(judging, seconds=lines.seconds)}"
-                n_items = judging.n_items
                 lines.note(judging.calls)
-            lines.tell("scoring", n_items + state.n_dropped, total, text)
+            lines.tell("scoring", state.n_items + state.n_dropped, total, text)
 
         about: Any = {"rubric": rubric, "require_certified": require_certified}
         summary = rewards.score_file(

@@ -117,15 +117,17 @@ class ItemSource:
         about: dict[str, Any] = {"format": self._format, "batch_size": batch_size}
         return stream_items(self._open(), reading=reading, **about)
 
-    def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
-        """Read items; set those aside whose behavior the rubric does not have.
+    def stream(
+        self, plan: JudgingPlan, set_aside: SetAside, *, keeps_unknown: bool = False
+    ) -> Iterator[Item]:
+        """Read items; set those aside whose behavior is unknown, unless they are kept.
 
         The whole file is checked before the first item, so that errors come before anything is
         judged or paid for.
         """
         from voirdire.io.items import check_items
 
-        behaviors = [row.id for row in plan.rubric.behaviors]
+        behaviors = [] if keeps_unknown else [row.id for row in plan.rubric.behaviors]
         self.save()
         reading = plan.reading(self.layout)
         if isinstance(self.source, str | Path):

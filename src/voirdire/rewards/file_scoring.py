@@ -3,53 +3,55 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
-import polars.selectors as cs
 
 from voirdire._validation import change_fields
-from voirdire.judging.binding import check_behavior
-from voirdire.judging.file_run import judge_source
+from voirdire.io.verdicts import add_numbers
+from voirdire.judging.binding import EngineJudge, check_behavior
 from voirdire.judging.items import ItemSource
-from voirdire.judging.outputs import STORE_NAME, TableWriter
+from voirdire.judging.outputs import STORE_NAME, TableWriter, open_replies
+from voirdire.judging.run import judge_batches
 from voirdire.judging.settings import StoredReplies
+from voirdire.judging.summary import RunRecord
 from voirdire.records import Dropped  # noqa: TC001  # as above
 from voirdire.records.replies import CallSummary  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
-from voirdire.rewards.scores import make_contribution_frame, name_contributions
+from voirdire.rewards.scores import (
+    group_rows,
+    hide_unknown_behaviors,
+    make_contribution_frame,
+    name_contributions,
+)
 from voirdire.rewards.scoring import BatchScorer
 from voirdire.rewards.settings import ScoringSettings
-from voirdire.rewards.verdict_source import (
-    JudgeSource,
-    choose_source,
-    collect_rests,
-    open_reward_verdicts,
-)
+from voirdire.rewards.verdict_source import JudgeSource, choose_source
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from voirdire.io.declared import ItemReading
     from voirdire.judging import JudgingProgress
-    from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
+    from voirdire.judging.outputs import SetAside
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.scores import Scores
+    from voirdire.rewards.verdict_source import StoredSource
 
 __all__ = [
     "SCORE_COLUMNS",
     "BehaviorScores",
-    "ScoreTally",
     "ScoringProgress",
     "ScoringSummary",
     "make_reward_frame",
@@ -171,68 +173,61 @@ class ScoringSummary(Tabular, rows="behaviors"):
         return self.n_items - self.n_scored
 
 
-class ScoreTally:
+class _Tally:
     """Adds up the rewards of a run, batch by batch, without keeping them."""
 
     def __init__(self) -> None:
         self.n_items = self.n_scored = 0
-        self._missing: Counter[str] = Counter()
-        self._figures: pl.DataFrame | None = None
+        self.missing: Counter[str] = Counter()
+        # by behavior counts, means of reward, rule and base, squares about the mean, the range
+        self._sums: dict[str | None, list[Any]] = {}
 
-    def add(self, frame: pl.DataFrame) -> None:
-        """Add the table of a batch, as `make_reward_frame` makes it."""
-        self.n_items += frame.height
-        self.n_scored += frame["reward"].count()
-        for reason, n_items in Counter(frame["missing"].drop_nulls()).items():
-            is_counted = reason in self._missing or len(self._missing) < _MOST_NAMED
-            self._missing[reason if is_counted else _OTHER] += n_items
-        reward = pl.col("reward")
-        parts = pl.col("rule_reward", "base_reward").filter(reward.is_not_null()).mean()
-        figures = frame.group_by("behavior", maintain_order=True).agg(
-            reward.len().cast(pl.Int64).alias("n_items"),
-            reward.count().cast(pl.Int64).alias("n_scored"),
-            reward.mean().alias("mean"),
-            ((reward - reward.mean()) ** 2).sum().alias("squares"),
-            reward.min().alias("minimum"),
-            reward.max().alias("maximum"),
-            parts.name.map(lambda name: f"mean_{name.removesuffix('_reward')}"),
-        )
-        if self._figures is not None:
-            figures = _merge_figures(pl.concat([self._figures, figures]))
-        self._figures = figures
+    def add(self, scores: Scores) -> None:
+        """Add a batch."""
+        parts = np.stack([scores.rewards, scores.rule_rewards, scores.base_rewards])
+        is_scored = np.isfinite(parts[0])
+        self.n_items += len(scores.items)
+        self.n_scored += int(is_scored.sum())
+        for place in np.flatnonzero(~is_scored).tolist():
+            reason = scores.missing[scores.items[place]]
+            is_counted = reason in self.missing or len(self.missing) < _MOST_NAMED
+            self.missing[reason if is_counted else _OTHER] += 1
+        for behavior, rows in group_rows(scores.behaviors).items():
+            if behavior not in self._sums and len(self._sums) == _MOST_NAMED:
+                continue  # of a hostile file each item has its own
+            own = parts[:, rows[is_scored[rows]]]
+            sums = self._sums.setdefault(behavior, [0, 0, np.zeros(3), 0.0, math.inf, -math.inf])
+            sums[0] += rows.size
+            if n := own.shape[1]:  # Chan, Golub and LeVeque: squares about the mean keep all digits
+                means, total = own.mean(axis=1), sums[1] + n
+                shift = means - sums[2]
+                sums[3] += ((own[0] - means[0]) ** 2).sum() + shift[0] ** 2 * sums[1] * n / total
+                sums[2] = sums[2] + shift * (n / total)
+                sums[1:2] = [total]
+                sums[4:] = [min(sums[4], own[0].min()), max(sums[5], own[0].max())]
 
-    @property
-    def missing(self) -> dict[str, int]:
-        """Count the reasons, the most frequent first."""
-        return dict(self._missing.most_common())
-
-    def behaviors(self, order: tuple[str, ...]) -> tuple[BehaviorScores, ...]:
-        """Return the figures of each behavior, those of the rubric first and in its order."""
-        if self._figures is None:
-            return ()
-        n_scored = pl.col("n_scored")
-        deviation = pl.when(n_scored > 1).then((pl.col("squares") / (n_scored - 1)).sqrt())
-        table = self._figures.with_columns(deviation.alias("standard_deviation")).drop("squares")
-        table = table.with_columns(cs.float().fill_null(math.nan))
-        rows = {row["behavior"]: row for row in table.iter_rows(named=True)}
-        others = sorted(rows.keys() - set(order), key=str)
-        names = [*(name for name in order if name in rows), *others]
-        return tuple(BehaviorScores(**rows[name]) for name in names)
-
-
-def _merge_figures(parts: pl.DataFrame) -> pl.DataFrame:
-    """Merge the figures of batches; squares about the mean keep all digits."""
-    n_scored = pl.col("n_scored")
-    means = pl.col("mean", "mean_rule", "mean_base")
-    mean = (pl.col("mean") * n_scored).sum() / n_scored.sum()
-    merged = parts.group_by("behavior", maintain_order=True).agg(
-        pl.col("n_items", "n_scored").sum(),
-        (means * n_scored).sum() / n_scored.sum(),
-        (pl.col("squares") + n_scored * (pl.col("mean") - mean) ** 2).sum(),
-        pl.col("minimum").min(),
-        pl.col("maximum").max(),
-    )
-    return merged.select(parts.columns).head(_MOST_NAMED)  # of a hostile file each item has its own
+    def list_behaviors(self, order: Sequence[str]) -> tuple[BehaviorScores, ...]:
+        """List the figures of each behavior, those of the rubric first and in its order."""
+        others = sorted(self._sums.keys() - set(order), key=str)
+        rows = []
+        for name in [*(name for name in order if name in self._sums), *others]:
+            n_items, n, means, squares, *ends = self._sums[name]
+            mean, mean_rule, mean_base = map(float, means if n else np.full(3, np.nan))
+            least, most = map(float, ends if n else (math.nan, math.nan))
+            rows.append(
+                BehaviorScores(
+                    behavior=name,
+                    n_items=n_items,
+                    n_scored=n,
+                    mean=mean,
+                    standard_deviation=math.sqrt(squares / (n - 1)) if n > 1 else math.nan,
+                    minimum=least,
+                    maximum=most,
+                    mean_rule=mean_rule,
+                    mean_base=mean_base,
+                )
+            )
+        return tuple(rows)
 
 
 SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "gated", "missing")
@@ -339,10 +334,9 @@ def score_file(
     behavior, or whose base reward is no finite number has no reward, and says why in the column
     `missing`; anything else ends the run. *Cancellation*: nothing is written under the name of
     the output; replies are in the store, and the same call goes on from them.
-    *Memory*: a few thousand items, and 50 bytes an item to find repeated ids and their verdicts. A
-    file of `voirdire judge` goes part by part into a temporary file, in whatever order its items
-    are; verdicts of another form are held whole, 8 bytes a proposition and item. Standard input is
-    kept in a temporary file, since it is read twice.
+    *Memory*: a few thousand items, 16 bytes an item to find repeated ids, and stored verdicts: 8
+    bytes a proposition and item, and their ids. Standard input is kept in a temporary file where
+    its items are judged, since it is read twice.
     *Retries and caching*: the judge's limits and the store.
     """
     started = time.monotonic()
@@ -353,50 +347,45 @@ def score_file(
         beside = Path.cwd() if str(output) == "-" else Path(output).resolve().parent
         run_settings = replace(run_settings, store=beside / STORE_NAME)
     replies = StoredReplies(run_settings.store, run_settings.retry_failures)
-    scorer = BatchScorer(model, center=run_settings.center, base=run_settings.base)
-    tally = ScoreTally()
+    tally = _Tally()
     items = ItemSource(source=source, layout=run_settings)
+    chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
     columns: tuple[str, ...] = SCORE_COLUMNS
     if run_settings.explain:
         columns += name_contributions(model, center=run_settings.center)
 
     def report(judging: JudgingProgress | None = None) -> None:
         if progress is not None:
-            n_dropped = writer.set_aside.count if judging is None else judging.n_dropped
-            state = ScoringProgress(n_items=tally.n_items, n_dropped=n_dropped, judging=judging)
-            progress(state)
+            about = {"n_items": tally.n_items, "n_dropped": writer.set_aside.count}
+            progress(ScoringProgress(**about, judging=judging))
 
     with ExitStack() as stack:
         writer = stack.enter_context(open_rewards(output, source=source))
-        verdict_file, calls = None, None
-        chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
+        record = None
         if isinstance(chosen, JudgeSource):
-            verdict_file, calls = _judge_first(
-                items,
-                chosen.plan,
-                run_settings,
-                stack=stack,
-                stopping=stopping,
-                progress=report,
-            )
-            stored = open_reward_verdicts(model, verdict_file)
+            if isinstance(chosen.plan.judge, EngineJudge):
+                replies = stack.enter_context(open_replies(replies, output=writer.target))
+            record = RunRecord(chosen.plan, report, set_aside=writer.set_aside)
+            about = {"replies": replies, "stopping": stopping, "workers": run_settings.workers}
+            batches = _judge(items, chosen, record, **about)
+            who = chosen.plan.judge.name, chosen.plan.fingerprint
         else:
-            stored = chosen
-        source_of_rests = partial(collect_rests, model=model, source=chosen, replies=replies)
-        reading = run_settings.reading(judged=model.judge.judged)
-        for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
-            writer.set_aside.add(batch.dropped)
-            if batch.items:
-                scores = scorer.score(
-                    batch.items, stored.collect(batch.items), collect_rests=source_of_rests
-                )
-                frame = make_reward_frame(scores)
-                tally.add(frame)
-                if run_settings.explain:
-                    added = make_contribution_frame(model, scores)
-                    frame = pl.concat([frame, added], how="horizontal")
-                writer.add(frame)
-                report()
+            reading = run_settings.reading(judged=model.judge.judged)
+            batches = _look_up(items, chosen, reading, writer.set_aside)
+            who = chosen.verdicts.judge, chosen.verdicts.fingerprint
+        base, center = run_settings.base, run_settings.center
+        scorer = BatchScorer(model, chosen, replies=replies, center=center, base=base)
+        for batch, judged in stack.enter_context(closing(batches)):
+            scores = scorer.score(batch, judged)
+            frame = make_reward_frame(scores)
+            tally.add(scores)
+            if run_settings.explain:
+                added = make_contribution_frame(model, scores)
+                frame = pl.concat([frame, added], how="horizontal")
+            writer.add(frame)
+            report()
+        if not tally.n_items:
+            items.refuse_empty(writer.set_aside)
         scorer.check_base()
         items.check_unchanged()
         dropped_output = writer.publish(columns)
@@ -407,33 +396,45 @@ def score_file(
         reward_hash=model.content_hash,
         rubric=model.rubric.name,
         rubric_version=model.rubric.version,
-        judge=stored.verdicts.judge,
-        fingerprint=stored.verdicts.fingerprint,
+        judge=who[0],
+        fingerprint=who[1],
         n_items=tally.n_items,
         n_scored=tally.n_scored,
-        missing=tally.missing,
-        behaviors=tally.behaviors(tuple(row.id for row in model.rubric.behaviors)),
+        missing=dict(tally.missing.most_common()),
+        behaviors=tally.list_behaviors([row.id for row in model.rubric.behaviors]),
         is_centered=run_settings.center,
         n_dropped=writer.set_aside.count,
         dropped=writer.set_aside.first,
         dropped_output=dropped_output,
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
-        notes=(*chosen.notes, *scorer.notes),
-        calls=calls,
+        notes=scorer.notes,
+        calls=None if record is None else record.summarize_calls(),
     )
 
 
-def _judge_first(
-    items: ItemSource,
-    plan: JudgingPlan,
-    settings: ScoringSettings,
-    *,
-    stack: ExitStack,
-    **watching: Any,
-) -> tuple[Path, CallSummary | None]:
-    """Judge every item into a temporary file; a repeated run finds replies in the store."""
-    items.save()
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voirdire-")))
-    path = folder / "verdicts.parquet"
-    return path, judge_source(items, path, plan, settings, **watching).calls
+def _judge(
+    items: ItemSource, source: JudgeSource, record: RunRecord, **asking: Any
+) -> Generator[tuple[list[Item], Verdicts]]:
+    """Judge the items of a file, and give each batch with its verdicts."""
+    waiting: deque[Item] = deque()
+
+    def stream() -> Iterator[Item]:
+        for item in items.stream(source.plan, record.set_aside, keeps_unknown=True):
+            waiting.append(item)
+            yield from hide_unknown_behaviors([item], source.rubric)
+
+    with closing(judge_batches(stream(), source.plan, record, **asking)) as batches:
+        for judged in batches:
+            batch = [waiting.popleft() for _ in judged.items]
+            yield batch, add_numbers(judged, source.rubric, source.questions)
+
+
+def _look_up(
+    items: ItemSource, source: StoredSource, reading: ItemReading, set_aside: SetAside
+) -> Generator[tuple[list[Item], Verdicts]]:
+    """Give each batch of the items of a file with the verdicts that are stored."""
+    for batch in items.stream_items(reading, batch_size=_BATCH_ITEMS):
+        set_aside.add(batch.dropped)
+        if batch.items:
+            yield batch.items, source.collect(batch.items)

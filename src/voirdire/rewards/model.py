@@ -301,9 +301,9 @@ class RewardModel:
             `judge` is left out and the reward's own would be sent the texts, or is a file. A
             reward may be a stranger's, and does not decide that by itself.
         """
-        from voirdire.rewards.scoring import ItemScoring
+        from voirdire.rewards.scoring import score_items
 
-        scoring = ItemScoring(
+        return score_items(
             self,
             items,
             verdicts=verdicts,
@@ -314,8 +314,8 @@ class RewardModel:
             store=store,
             retry_failures=retry_failures,
             other_judge=other_judge,
+            stopping=stopping,
         )
-        return scoring.score(stopping=stopping)
 
     async def ascore(self, items: Any, **settings: Any) -> Scores:
         """Do what `score` does while other tasks go on.

@@ -38,6 +38,7 @@ __all__ = [
     "choose_base_column",
     "compute_contributions",
     "explain_scores",
+    "group_rows",
     "has_base",
     "hide_unknown_behaviors",
     "is_reward",
@@ -224,7 +225,7 @@ class Combiner:
         missing: dict[str, str] = {}
         features: dict[str, NDArray[np.float64]] = {}
         probabilities = select_columns(judged, self.model.columns)
-        for behavior, rows in _group_rows(behaviors).items():
+        for behavior, rows in group_rows(behaviors).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
                 missing |= dict.fromkeys(ids, self._explain_no_weights(behavior))
@@ -293,7 +294,8 @@ def _read_centers(model: RewardModel) -> dict[str, float]:
     return {name: float(row.mean) for name, row in model.behaviors.items()}
 
 
-def _group_rows(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:
+def group_rows(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:
+    """List the rows of each behavior."""
     codes: dict[str | None, int] = {}
     numbers = [codes.setdefault(name, len(codes)) for name in behaviors]
     array = np.array(numbers, dtype=np.int64)

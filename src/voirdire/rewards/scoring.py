@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,8 +26,7 @@ from voirdire.rewards.scores import (
 from voirdire.rewards.verdict_source import choose_source, collect_rests
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scores import Scores
+    from voirdire.rewards.verdict_source import VerdictSource
 
-__all__ = ["BatchScorer", "ItemScoring", "ascore_items"]
+__all__ = ["BatchScorer", "ascore_items", "score_items"]
 
 
 _NOT_BEHIND = (
@@ -51,6 +53,10 @@ class BatchScorer:
     ----------
     model : RewardModel
         The reward.
+    source : VerdictSource
+        Of the verdicts on what stands behind refusals.
+    replies : StoredReplies
+        Where those of a language model are kept.
     center : bool
         Whether each behavior's mean is taken off.
     base : str, optional
@@ -59,12 +65,21 @@ class BatchScorer:
     Attributes
     ----------
     notes : tuple of str
-        What the reader should know of the first batch.
+        What the reader should know of the verdicts and of the first batch.
     """
 
-    def __init__(self, model: RewardModel, *, center: bool, base: str | None = None) -> None:
-        self.notes: tuple[str, ...] = ()
+    def __init__(
+        self,
+        model: RewardModel,
+        source: VerdictSource,
+        *,
+        replies: StoredReplies,
+        center: bool,
+        base: str | None = None,
+    ) -> None:
+        self.notes = source.notes
         self._model, self._named = model, base
+        self._collect_rests = partial(collect_rests, model=model, source=source, replies=replies)
         self._combiner = Combiner(model, center=center)
         self._column: str | None = None
         self._is_begun = self._has_base = False
@@ -74,13 +89,9 @@ class BatchScorer:
         items: Sequence[Item],
         judged: Verdicts,
         *,
-        collect_rests: Callable[[Sequence[Item]], Verdicts | None],
         base_rewards: ArrayLike | Mapping[str, float] | None = None,
     ) -> Scores:
-        """Score a batch by verdicts on it; base rewards are its own where none are given.
-
-        `collect_rests` gives verdicts on what stands behind refusals, None where it cannot.
-        """
+        """Score a batch by verdicts on it; base rewards are its own where none are given."""
         self._combiner.check_questions(judged.questions)
         ids = [item.id for item in items]
         if base_rewards is not None:
@@ -88,7 +99,7 @@ class BatchScorer:
         else:
             base, reasons = read_item_base(items, column=self._choose_column(items))
         rests = self._combiner.guards.list_rests(items)
-        behind = collect_rests(rests) if rests else None
+        behind = self._collect_rests(rests) if rests else None
         if rests and behind is None and _NOT_BEHIND not in self.notes:
             self.notes = (*self.notes, _NOT_BEHIND)
         return self._combiner.score(
@@ -114,73 +125,48 @@ class BatchScorer:
             self._is_begun = True
             uses_base = self._model.uses_base
             self._column = choose_base_column(items, named=self._named, uses_base=uses_base)
-            self.notes = () if self._column is not None else note_unused_base(items)
+            if self._column is None:
+                self.notes = (*self.notes, *note_unused_base(items))
         if self._named is not None and not self._has_base:
             self._has_base = has_base(items, self._named)
         return self._column
 
 
-class ItemScoring:
-    """Items in memory that are to be scored; see `RewardModel.score` for the settings."""
+def score_items(
+    model: RewardModel,
+    items: Any,
+    *,
+    verdicts: Any = None,
+    judge: JudgeLike | None = None,
+    base_rewards: ArrayLike | Mapping[str, float] | None = None,
+    behavior: str | None = None,
+    center: bool = False,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    other_judge: bool = False,
+    stopping: threading.Event | None = None,
+) -> Scores:
+    """Judge items in memory where there are no verdicts, and score them: `RewardModel.score`."""
+    from voirdire.io.declared import ItemReading
+    from voirdire.judging.items import read_items_in_memory
 
-    def __init__(
-        self,
-        model: RewardModel,
-        items: Any,
-        *,
-        verdicts: Any = None,
-        judge: JudgeLike | None = None,
-        base_rewards: ArrayLike | Mapping[str, float] | None = None,
-        behavior: str | None = None,
-        center: bool = False,
-        store: str | Path | None = None,
-        retry_failures: bool = False,
-        other_judge: bool = False,
-    ) -> None:
-        from voirdire.io.declared import ItemReading
-        from voirdire.judging.items import read_items_in_memory
-
-        self._scorer = BatchScorer(model, center=center)
-        if behavior is not None:
-            model.rubric.behavior(behavior)
-        reading = ItemReading(judged=model.judge.judged, behavior=behavior)
-        read, self._dropped = read_items_in_memory(items, reading)
-        if not read:
-            why = f" The first was set aside: {self._dropped[0].reason}." if self._dropped else ""
-            msg = f"`items` must hold at least one item, got none.{why}"
-            raise NoDataError(msg)
-        self._items = [
-            item if item.behavior is not None else msgspec.structs.replace(item, behavior=behavior)
-            for item in read
-        ]
-        self._base_rewards = base_rewards
-        self._replies = StoredReplies(store, retry_failures)
-        self._source = choose_source(model, verdicts, judge=judge, other_judge=other_judge)
-        self._source_of_rests = partial(
-            collect_rests, model=model, source=self._source, replies=self._replies
-        )
-        self._asked = hide_unknown_behaviors(self._items, model.rubric)
-
-    def score(self, *, stopping: threading.Event | None = None) -> Scores:
-        """Judge the items where there are no verdicts, and score them."""
-        return self._finish(
-            self._source.collect(self._asked, replies=self._replies, stopping=stopping)
-        )
-
-    async def ascore(self) -> Scores:
-        """Do the same in the running event loop."""
-        judged = await self._source.acollect(self._asked, replies=self._replies)
-        return await asyncio.to_thread(self._finish, judged)
-
-    def _finish(self, judged: Verdicts) -> Scores:
-        scores = self._scorer.score(
-            self._items,
-            judged,
-            base_rewards=self._base_rewards,
-            collect_rests=self._source_of_rests,
-        )
-        notes = (*self._source.notes, *self._scorer.notes)
-        return replace(scores, dropped=tuple(self._dropped), notes=notes)
+    if behavior is not None:
+        model.rubric.behavior(behavior)
+    reading = ItemReading(judged=model.judge.judged, behavior=behavior)
+    read, dropped = read_items_in_memory(items, reading)
+    if not read:
+        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
+        msg = f"`items` must hold at least one item, got none.{why}"
+        raise NoDataError(msg)
+    change = msgspec.structs.replace
+    read = [x if x.behavior is not None else change(x, behavior=behavior) for x in read]
+    replies = StoredReplies(store, retry_failures)
+    source = choose_source(model, verdicts, judge=judge, other_judge=other_judge)
+    scorer = BatchScorer(model, source, replies=replies, center=center)
+    asked = hide_unknown_behaviors(read, model.rubric)
+    judged = source.collect(asked, replies=replies, stopping=stopping)
+    scores = scorer.score(read, judged, base_rewards=base_rewards)
+    return replace(scores, dropped=tuple(dropped), notes=scorer.notes)
 
 
 async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, Any]) -> Scores:
@@ -188,5 +174,13 @@ async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, An
     if "stopping" in settings:
         msg = "`stopping` must be left out of `ascore`, got one. Cancel the task instead."
         raise InputError(msg)
-    scoring = await asyncio.to_thread(ItemScoring, model, items, **settings)
-    return await scoring.ascore()
+    stopping = threading.Event()
+    work = partial(score_items, model, items, stopping=stopping, **settings)
+    scoring = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(scoring)
+    except asyncio.CancelledError:
+        stopping.set()
+        with suppress(KeyboardInterrupt, Exception):  # how a run ends that is stopped
+            await scoring
+        raise

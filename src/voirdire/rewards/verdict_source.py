@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +15,7 @@ from voirdire.io import read_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, read_parts
 from voirdire.io.verdicts import add_numbers
-from voirdire.judging.answering import ajudge_by_plan, judge_by_plan
+from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
 from voirdire.records import Verdicts
 from voirdire.records.thresholds import format_threshold, select_threshold
@@ -32,9 +29,7 @@ from voirdire.rewards.reward_judge import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.jury import JudgeLike
@@ -45,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = [
     "JudgeSource",
     "StoredSource",
-    "StoredVerdicts",
     "VerdictSource",
     "choose_source",
     "collect_rests",
@@ -62,8 +56,8 @@ class StoredSource:
 
     Attributes
     ----------
-    verdicts : Verdicts or StoredVerdicts
-        In memory, or in a temporary file.
+    verdicts : Verdicts
+        All of them.
     rubric : Rubric
         What the judge was asked.
     questions : tuple of str
@@ -72,7 +66,7 @@ class StoredSource:
         What the reader of the verdicts should know.
     """
 
-    verdicts: Verdicts | StoredVerdicts
+    verdicts: Verdicts
     rubric: Rubric = field(repr=False)
     questions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -85,10 +79,6 @@ class StoredSource:
         found = self.verdicts.take([item.id for item in items])
         refuse_other_responses(items, found.response_hashes or (), what="verdicts")
         return found
-
-    async def acollect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
-        """Do what `collect` does, in a thread."""
-        return await asyncio.to_thread(self.collect, items)
 
     def check_questions(self) -> None:
         """Refuse verdicts that lack an answer to one of the questions."""
@@ -139,11 +129,6 @@ class JudgeSource:
         judged = judge_by_plan(items, self.plan, **asking)
         return add_numbers(judged, self.rubric, self.questions)
 
-    async def acollect(self, items: Sequence[Item], **asking: Any) -> Verdicts:
-        """Do what `collect` does, in the running event loop."""
-        judged = await ajudge_by_plan(items, self.plan, **asking)
-        return add_numbers(judged, self.rubric, self.questions)
-
     def check_questions(self) -> None:
         """Refuse a judge that cannot answer one of the questions."""
         judge = self.plan.judge
@@ -173,7 +158,7 @@ def open_verdicts(
 ) -> StoredSource:
     """Open what `voirdire.io.read_verdicts` reads.
 
-    Files that `voirdire judge` wrote are not held in memory. `judge` is the name of one of several
+    `judge` is the name of one of several
     judges. A `threshold` is for verdicts without a fingerprint; others have one that is fixed.
     """
     if judge is not None and not isinstance(judge, str):
@@ -184,36 +169,44 @@ def open_verdicts(
         raise InputError(msg)
 
     def read(part: Any) -> Verdicts:
-        given = read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
-        if threshold is None or select_threshold(threshold, given.questions) == given.threshold:
-            return given
-        if given.fingerprint:
-            msg = (
-                "`threshold` must be that of the verdicts, "
-                f"{format_threshold(given.threshold)}, got {format_threshold(threshold)}: it is "
-                "fixed beforehand, and part of their fingerprint. Leave it out."
-            )
-            raise InputError(msg)
-        return replace(given, threshold=threshold)
+        return read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
 
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [Path(part) for part in parts if isinstance(part, str | Path) and str(part) != "-"]
     is_ours = (path.is_file() and is_verdict_table(columns_of_file(path)) for path in paths)
-    verdicts: Verdicts | StoredVerdicts | None = None
+    verdicts: Verdicts | None = None
     if parts and len(paths) == len(parts) and all(is_ours):
-        # reading the whole file below raises an error that names the place
+        # a long table takes much more memory than what it says: it is read part by part; what is
+        # wrong with it is found, with its place, by reading it whole below
         with suppress(ValueError, *BROKEN_PARQUET):
-            verdicts = StoredVerdicts(map(read, read_parts(paths)))
-    if verdicts is None:
-        verdicts = read(source)
+            verdicts = _join_parts(list(map(read, read_parts(paths))))
+    verdicts = read(source) if verdicts is None else verdicts
+    if threshold is not None:
+        own = select_threshold(threshold, verdicts.questions)
+        if own != verdicts.threshold and verdicts.fingerprint:
+            msg = (
+                "`threshold` must be that of the verdicts, "
+                f"{format_threshold(verdicts.threshold)}, got {format_threshold(threshold)}: it is "
+                "fixed beforehand, and part of their fingerprint. Leave it out."
+            )
+            raise InputError(msg)
+        verdicts = replace(verdicts, threshold=own)
     notes: tuple[str, ...] = ()
-    if isinstance(verdicts, Verdicts) and not verdicts.fingerprint:
-        known = verdicts.probabilities[~np.isnan(verdicts.probabilities)]
-        if known.size and np.isin(known, (0.0, 1.0)).all():
-            whose = f"verdicts of {shorten(verdicts.judge)!r} are labels without probabilities"
-            means = "count as 0 and 1: weights for probabilities in between are not for them"
-            notes = (f"{whose}, and {means}",)
+    known = verdicts.probabilities[~np.isnan(verdicts.probabilities)]
+    if not verdicts.fingerprint and known.size and np.isin(known, (0.0, 1.0)).all():
+        whose = f"verdicts of {shorten(verdicts.judge)!r} are labels without probabilities"
+        means = "count as 0 and 1: weights for probabilities in between are not for them"
+        notes = (f"{whose}, and {means}",)
     return StoredSource(verdicts=verdicts, rubric=rubric, questions=questions, notes=notes)
+
+
+def _join_parts(parts: Sequence[Verdicts]) -> Verdicts:
+    """Put parts of one run under each other; a `ValueError` where they are not of one run."""
+    whole = Verdicts.concatenate(parts)
+    run = [(x.judge, x.fingerprint, x.threshold, x.questions) for x in parts]
+    if len(set(map(repr, run))) > 1 or len(whole.places) < len(whole.items):
+        raise ValueError("verdicts must be of one run, those on an item together")
+    return whole
 
 
 # The judge of a reward --------------------------------------------------------------------------
@@ -279,7 +272,7 @@ def plan_reward_judging(
 
 def _check_judge(
     model: RewardModel,
-    given: JudgingPlan | Verdicts | StoredVerdicts,
+    given: JudgingPlan | Verdicts,
     *,
     name: str,
     argument: str,
@@ -320,95 +313,3 @@ def _check_judge(
     return (
         f"scored with verdicts of another judge than the weights were fitted on: {what}.{void}",
     )
-
-
-# Verdicts in a temporary file ------------------------------------------------------------------
-
-
-class StoredVerdicts:
-    """Verdicts in a temporary file, with a row for each item that a hash of its id finds.
-
-    Memory is 16 bytes an item, in whatever order items are asked for.
-
-    Parameters
-    ----------
-    parts : iterable of Verdicts
-        Of one run, each item in one part, the first part on all questions; otherwise a `ValueError`
-        is raised.
-
-    Attributes
-    ----------
-    judge, fingerprint, threshold, questions
-        As those of `Verdicts`.
-    """
-
-    def __init__(self, parts: Iterable[Verdicts]) -> None:
-        self._file = tempfile.TemporaryFile(prefix="voirdire-")  # noqa: SIM115
-        weakref.finalize(self, self._file.close)
-        codes: dict[str | None, int] = {None: 0}
-        hashes: list[NDArray[np.int64]] = []
-        first: Verdicts | None = None
-        for part in parts:
-            if first is None:
-                first = part.take(())
-                numbers = ("probability", "f8", (len(part.questions),))
-                texts = [("behavior", "i4"), ("reason", "i4"), ("response", "u8")]
-                self._row = np.dtype([numbers, *texts])
-            if _identify_run(part) != _identify_run(first.on(part.questions)):
-                raise ValueError("verdicts must be of one run")
-            rows = self._make_rows(len(part.items))
-            columns = [first.questions.index(name) for name in part.questions]
-            rows["probability"][:, columns] = part.probabilities
-            rows["behavior"] = [codes.setdefault(name, len(codes)) for name in part.behaviors]
-            digits = [
-                (known or "0").removeprefix("sha256:") for known in part.response_hashes or "0"
-            ]
-            rows["response"] = [int(known, 16) for known in digits]
-            for item, reason in part.missing.items():
-                rows["reason"][part.places[item]] = codes.setdefault(reason, len(codes))
-            self._file.write(rows.tobytes())
-            hashes.append(_hash_ids(part.items))
-        if first is None:
-            raise ValueError("there must be verdicts")
-        self._file.flush()
-        self._about, self._texts = first, list(codes)
-        self.judge, self.fingerprint, self.threshold, self.questions = _identify_run(first)
-        all_hashes = np.concatenate(hashes)
-        self._places = np.argsort(all_hashes)
-        self._hashes = all_hashes[self._places]
-        if (self._hashes[1:] == self._hashes[:-1]).any():
-            raise ValueError("the verdicts on an item must lie together")
-
-    def take(self, items: Sequence[str]) -> Verdicts:
-        """Return the verdicts of items, in their order; items without any are missing."""
-        hashes = _hash_ids(items)
-        at = np.minimum(np.searchsorted(self._hashes, hashes), self._hashes.size - 1)
-        is_there = self._hashes[at] == hashes
-        # the file is mapped again each time, so that pages of earlier calls leave memory
-        stored = np.memmap(self._file, dtype=self._row, mode="r")
-        rows = self._make_rows(len(items))
-        rows[is_there] = stored[self._places[at[is_there]]]
-        found = np.flatnonzero(rows["reason"]).tolist()
-        return replace(
-            self._about,
-            items=tuple(items),
-            behaviors=tuple([self._texts[code] for code in rows["behavior"].tolist()]),
-            response_hashes=tuple(
-                [f"sha256:{known:016x}" if known else None for known in rows["response"].tolist()]
-            ),
-            probabilities=rows["probability"],
-        ).with_reasons({items[row]: self._texts[rows["reason"][row]] or "" for row in found})
-
-    def _make_rows(self, n_items: int) -> NDArray[np.void]:
-        rows = np.zeros(n_items, dtype=self._row)
-        rows["probability"] = np.nan
-        return rows
-
-
-def _identify_run(verdicts: Verdicts) -> tuple[Any, ...]:
-    return verdicts.judge, verdicts.fingerprint, verdicts.threshold, verdicts.questions
-
-
-def _hash_ids(items: Sequence[str]) -> NDArray[np.int64]:
-    """Hash ids with the key of this process, so that no file can be made to confuse them."""
-    return np.fromiter(map(hash, items), dtype=np.int64, count=len(items))

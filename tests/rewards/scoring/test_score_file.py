@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -556,51 +555,6 @@ def test_progress_tells_of_judging_and_then_of_scoring(items, tmp_path):
     assert told[0].judging is not None
     assert told[-1].judging is None
     assert told[-1].n_items == N_ITEMS
-
-
-# Size -----------------------------------------------------------------------------------------
-
-_MEASURED = """
-from rewards.reward_cases import tiny_judge, tiny_reward
-from voirdire.rewards import score_file
-reward = tiny_reward(judge=tiny_judge(), bound=True)
-score_file({items!r}, {output!r}, reward=reward, verdicts={verdicts!r})
-print(next(x for x in open("/proc/self/status") if x.startswith("VmHWM")).split()[1])
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
-    peaks = {}
-    for n_items in (100_000, 400_000):
-        chance = np.random.default_rng(0).random((n_items, 2))
-        ids = [f"item-{n:09d}-with-a-long-name" for n in range(n_items)]
-        items, found = tmp_path / f"{n_items}.jsonl", tmp_path / f"v{n_items}.{suffix}"
-        behaviors = ["refuse", "chat"] * (n_items // 2)
-        pl.DataFrame({"id": ids, "response": "A reply. " * 5, "behavior": behaviors}).write_ndjson(
-            items
-        )
-        example = judge(rows(2), judge=tiny_judge(), rubric=tiny_rubric()).frame("wide")
-        example = example.drop("response_hash")
-        table = pl.DataFrame(
-            {"item": ids, "behavior": behaviors, "sorry": chance[:, 0], "rude": chance[:, 1]}
-        )
-        rest = [name for name in example.columns if name not in table.columns]
-        table = table.with_columns([pl.lit(example[name][0]).alias(name) for name in rest])
-        table = table.select(example.columns)
-        table.write_parquet(found) if suffix == "parquet" else table.write_ndjson(found)
-        code = _MEASURED.format(
-            items=str(items), output=str(tmp_path / "r.jsonl"), verdicts=str(found)
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=own_environment(), capture_output=True, check=True
-        )
-        peaks[n_items] = int(done.stdout) / 1024
-
-    # 24 bytes for each of 300,000 more items, and what allocators keep
-    assert peaks[400_000] - peaks[100_000] < 40
 
 
 # Killed, and two at once ----------------------------------------------------------------------
