@@ -14,7 +14,7 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
-from voirdire.io import Reading, read_labels
+from voirdire.io import read_labels
 from voirdire.io.cells import label_text
 from voirdire.io.labels import hash_labels, match_pairs
 from voirdire.judging import JudgeCalibration, QuestionCalibration
@@ -37,13 +37,13 @@ from voirdire.stats import (
 from voirdire.stats.cautions import list_names
 from voirdire.stats.intervals import take_units
 from voirdire.studies.label_matrix import align
-from voirdire.studies.study import format_count, format_set_aside, read_side
+from voirdire.studies.study import declare, format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire._types import QuestionKind
-    from voirdire.io import LabelTable
+    from voirdire.io import LabelTable, Reading
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.study import Labels
 
@@ -230,9 +230,7 @@ def examine_gold(
     (1.0, 0.69)
     """
     check_fraction("confidence_level", confidence_level)
-    reading = reading or Reading()
-    declared_fields: dict[str, Any] = {"kind": kind, "labels": labels}
-    reading = replace(reading, **{name: x for name, x in declared_fields.items() if x is not None})
+    reading = declare(reading, kind, labels)
     names = tuple(questions or ())
     as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
     truth = read_side("gold", gold, as_gold, names)

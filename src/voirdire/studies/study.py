@@ -33,6 +33,7 @@ __all__ = [
     "Labels",
     "Study",
     "check_kinds",
+    "declare",
     "format_count",
     "format_set_aside",
     "is_column",
@@ -128,6 +129,8 @@ def read_study(
     The annotators come first, since their labels show the kind. A declared format is for standard
     input where that is read, else for every file.
     """
+    from voirdire.io.files import files_of
+    from voirdire.io.label_reading import columns_of
     from voirdire.io.labels import check_tops, join_tables, match_pairs, split_raters
 
     verdicts = _verdicts_in_memory(judges)
@@ -146,9 +149,11 @@ def read_study(
             raise NoDataError(msg)
         asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
-    columns_of_file: Mapping[str, frozenset[str]] = {}
+    columns_of_file: dict[str, frozenset[str]] = {}
     if (reading.columns or reading.where) and not piped:
-        columns_of_file = _find_columns((humans, judges, gold), reading)
+        sources = [x for side in (humans, judges, gold) for x in _several(side)]
+        files = [file for x in sources if isinstance(x, str | Path) for file in files_of(x)]
+        columns_of_file = {str(file): columns_of(file, reading) for file in files}
     read_tables = partial(_read, piped=piped, columns_of_file=columns_of_file)
     by_people = replace(reading, kind=kind)
     people = join_tables(read_tables("humans", humans, by_people, asked))
@@ -179,6 +184,16 @@ def read_study(
             ),
         ],
     )
+
+
+def declare(
+    reading: Reading | None, kind: QuestionKind | None, labels: Sequence[Any] | None
+) -> Reading:
+    """Return how labels are read, where a kind and labels that are named count first."""
+    from voirdire.io import Reading
+
+    fields: dict[str, Any] = {"kind": kind, "labels": labels}
+    return replace(reading or Reading(), **{name: x for name, x in fields.items() if x is not None})
 
 
 def _unify_booleans(*sides: LabelTable) -> Sequence[LabelTable]:
@@ -390,15 +405,6 @@ def _read(
                 raise InputError(msg)
             tables += of_questions
     return tables
-
-
-def _find_columns(sides: Sequence[Labels | None], reading: Reading) -> dict[str, frozenset[str]]:
-    """Return the columns of every file of a study, by its path."""
-    from voirdire.io.files import files_of
-    from voirdire.io.label_reading import columns_of
-
-    sources = [one for side in sides for one in _several(side) if isinstance(one, str | Path)]
-    return {str(file): columns_of(file, reading) for one in sources for file in files_of(one)}
 
 
 def _several(given: Any) -> Sequence[Any]:

@@ -16,17 +16,17 @@ from voirdire._messages import did_you_mean, shorten
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import change_fields, check_epsilons, check_names
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
-from voirdire.io import Reading
 from voirdire.records import Dropped
 from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.results import html_table, summary_rows, text_table
+from voirdire.stats.results import html_table, make_caution, summary_rows, text_table
 from voirdire.studies.diagnosis import SliceReliability, measure_slices
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import (
+    declare,
     format_count,
     is_column,
     join_column,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
+    from voirdire.io import Reading
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.study import Labels, Study
 
@@ -283,17 +283,18 @@ def examine(
     known = [row.name for row in fields(TestPlan)] + [*inspect.signature(examine).parameters]
     check_names(settings, known, of="examine")
     plan = change_fields(plan or TestPlan(), settings)
-    alignments = _name_alignments(alignment)
-    given_fields: dict[str, Any] = {
-        name: x for name, x in (("kind", kind), ("labels", labels)) if x is not None
-    }
-    reading = replace(reading or Reading(), **given_fields)
+    is_one = not isinstance(alignment, list | tuple | set | frozenset | None)
+    named: Any = [alignment] if is_one else alignment
+    if named is not None and not named:
+        msg = "`alignment` must name at least one alignment, got none."
+        raise InputError(msg)
+    alignments = {each: check_alignment(each) for each in named or ()}
+    reading = declare(reading, kind, labels)
     humans, judges, reading = _name_sides(table, humans, judges, reading)
-    if slices is not None:
-        slices = _distinct("slices", slices)
-        if metadata is None:
-            msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
-            raise InputError(msg)
+    slices = None if slices is None else _distinct("slices", slices)
+    if slices is not None and metadata is None:
+        msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
+        raise InputError(msg)
     units: Any = clusters
     if not isinstance(units, bool | Mapping):
         msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
@@ -351,20 +352,9 @@ def examine(
             "slices": slices,
         },
         questions=tuple(findings),
-        cautions=_cautions(results, plan),
+        cautions=_caution_choice(len({row.judge for row in results}), plan),
         reliability=tuple(reliability),
     )
-
-
-def _name_alignments(alignment: Any) -> dict[Any, str]:
-    """Return the names of alignments, checked; none where the kind of the labels decides."""
-    names: Any = alignment
-    if not isinstance(alignment, list | tuple | set | frozenset):
-        names = [] if alignment is None else [alignment]
-    elif not alignment:
-        msg = "`alignment` must name at least one alignment, got none."
-        raise InputError(msg)
-    return {each: check_alignment(each) for each in names}
 
 
 def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
@@ -414,21 +404,18 @@ def _pool_results(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[Poo
     families: dict[Any, list[AltTestResult]] = {}
     for row in results:
         families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)
-    return tuple(
-        pool_questions(family, false_discovery_rate=plan.false_discovery_rate)
-        for family in families.values()
-    )
+    rate = plan.false_discovery_rate
+    return tuple(pool_questions(rows, false_discovery_rate=rate) for rows in families.values())
 
 
-def _cautions(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[Caution, ...]:
-    n_judges = len({row.judge for row in results})
+def _caution_choice(n_judges: int, plan: TestPlan) -> tuple[Caution, ...]:
     if n_judges < 2 or plan.family == "judges":
         return ()
     sentence = (
         f"{n_judges} judges are examined: the best of several passes more easily than one; "
         "confirm the one you choose on fresh items, or correct over all with family='judges'"
     )
-    return (Caution(code="several_judges", sentence=sentence, figures={"n_judges": n_judges}),)
+    return (make_caution("several_judges", sentence, n_judges=n_judges),)
 
 
 # Several questions -----------------------------------------------------------------------------
@@ -480,6 +467,16 @@ def pool_questions(
     family = np.nan_to_num(p_values, nan=1.0)
     rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate)
     ends = np.cumsum([len(result.annotators) for result in listed])[:-1]
+    questions = []
+    for result, shown in zip(listed, np.split(rejected, ends), strict=True):
+        quality = result.settings.get("quality")
+        weights = [1.0 if not quality else quality[row.annotator] for row in result.annotators]
+        question = PooledQuestion(
+            question=result.question,
+            winning_rate=float(np.average(shown, weights=weights)) if weights else math.nan,
+            winning_rate_alone=result.winning_rate,
+        )
+        questions.append(question)
     judge, alignment, epsilon, mode = keys.pop()
     return PooledResult(
         judge=judge,
@@ -487,18 +484,7 @@ def pool_questions(
         epsilon=epsilon,
         epsilon_mode=mode,
         n_tests=len(family),
-        questions=tuple(map(_question, listed, np.split(rejected, ends))),
-    )
-
-
-def _question(result: AltTestResult, rejected: NDArray[np.bool_]) -> PooledQuestion:
-    quality = result.settings.get("quality")
-    weights = [1.0 if not quality else quality[row.annotator] for row in result.annotators]
-    winning_rate = np.average(rejected, weights=weights) if weights else math.nan
-    return PooledQuestion(
-        question=result.question,
-        winning_rate=float(winning_rate),
-        winning_rate_alone=result.winning_rate,
+        questions=tuple(questions),
     )
 
 
