@@ -582,48 +582,51 @@ def measure_calibration(
     >>> round(result.brier, 3), [each.share for each in result.bins]
     (0.21, [0.0, 0.5])
     """
+    p, y, units, bins = _check_items(probabilities, truths, groups, n_bins, confidence_level)
+    n_items, n_groups = len(p), int(units.max(initial=-1)) + 1
+    squares = (p - y) ** 2
+    with np.errstate(invalid="ignore"):
+        brier, share = squares.sum() / n_items, y.sum() / n_items
+    half = math.nan
+    if n_groups >= 2:
+        sums = np.bincount(units, weights=squares - brier)
+        error = math.sqrt(n_groups / (n_groups - 1) * float(sums @ sums)) / n_items
+        half = float(stdtrit(n_groups - 1, (1 + confidence_level) / 2)) * error
+    members = [np.flatnonzero(bins == code) for code in range(int(bins.max(initial=-1)) + 1)]
+    return CalibrationResult(
+        brier=float(brier),
+        brier_low=max(float(brier) - half, 0.0) if n_groups >= 2 else math.nan,
+        brier_high=min(float(brier) + half, 1.0) if n_groups >= 2 else math.nan,
+        baseline_brier=float(share * (1 - share)),
+        bins=tuple(_measure_bin(p[row], y[row], units[row], confidence_level) for row in members),
+        n_items=n_items,
+        n_groups=n_groups,
+        confidence_level=confidence_level,
+    )
+
+
+def _check_items(
+    probabilities: ArrayLike,
+    truths: ArrayLike,
+    groups: ArrayLike | None,
+    n_bins: int,
+    confidence_level: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+    """Return probabilities, truths, groups and bins of the items; warn of fewer than two groups."""
     p = _check_shares("probabilities", probabilities)
     y = _check_shares("truths", truths, len(p))
     units = check_groups(groups, len(p))
     n_bins = check_count("n_bins", n_bins, minimum=1)
-    level = check_fraction("confidence_level", confidence_level)
-    n_items, n_groups = len(p), int(units.max(initial=-1)) + 1
-    codes = _bin_codes(p, n_bins)
-    squares = (p - y) ** 2
-    with np.errstate(invalid="ignore"):
-        brier, share = squares.sum() / n_items, y.sum() / n_items
-    brier_low = brier_high = math.nan
+    check_fraction("confidence_level", confidence_level)
+    n_groups = int(units.max(initial=-1)) + 1
     if n_groups < 2:
-        warnings.warn(
-            f"calibration of {n_items} items in {n_groups} groups has no interval (nan)",
-            DegenerateDataWarning,
-            stacklevel=2,
-        )
-    else:
-        sums = np.bincount(units, weights=squares - brier)
-        error = math.sqrt(n_groups / (n_groups - 1) * float(sums @ sums)) / n_items
-        half = float(stdtrit(n_groups - 1, (1 + level) / 2)) * error
-        brier_low, brier_high = float(brier) - half, float(brier) + half
-    return CalibrationResult(
-        brier=float(brier),
-        brier_low=max(brier_low, 0.0),
-        brier_high=min(brier_high, 1.0),
-        baseline_brier=float(share * (1 - share)),
-        bins=tuple(
-            _measure_bin(p[codes == code], y[codes == code], units[codes == code], level)
-            for code in range(int(codes.max(initial=-1)) + 1)
-        ),
-        n_items=n_items,
-        n_groups=n_groups,
-        confidence_level=level,
-    )
-
-
-def _bin_codes(p: NDArray[np.float64], n_bins: int) -> NDArray[np.intp]:
-    if not len(p):
-        return np.zeros(0, dtype=np.intp)
-    edges = np.quantile(p, np.arange(1, n_bins) / n_bins, method="lower")
-    return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
+        msg = f"calibration of {len(p)} items in {n_groups} groups has no interval (nan)"
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
+    bins = np.zeros(0, dtype=np.intp)
+    if len(p):
+        edges = np.quantile(p, np.arange(1, n_bins) / n_bins, method="lower")
+        bins = np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
+    return p, y, units, bins
 
 
 def _measure_bin(
@@ -744,67 +747,54 @@ def decompose_brier(
     >>> round(found.calibration_error.estimate, 2)
     0.19
     """
-    measured = measure_calibration(
-        probabilities,
-        truths,
-        groups=groups,
-        n_bins=n_bins,
-        confidence_level=confidence_level,
-    )
-    p, y = (np.asarray(values, dtype=np.float64) for values in (probabilities, truths))
-    parts: dict[str, Any] = dict.fromkeys(("reliability", "calibration_error"), UNDEFINED)
-    parts |= dict.fromkeys(("resolution", "uncertainty"), np.nan)
-    if measured.n_groups >= 2:
-        codes, units = _bin_codes(p, n_bins), check_groups(groups, len(p))
-        parts = _decompose(p, y, codes, units, confidence_level)
+    p, y, units, bins = _check_items(probabilities, truths, groups, n_bins, confidence_level)
+    n, n_groups, sizes = len(p), int(units.max(initial=-1)) + 1, np.bincount(bins)
+    gaps = p - y
+    if n_groups < 2:
+        return BrierDecomposition(
+            brier=float((gaps**2).mean()) if n else math.nan,
+            reliability=UNDEFINED,
+            resolution=math.nan,
+            uncertainty=math.nan,
+            calibration_error=UNDEFINED,
+            n_items=n,
+            n_groups=n_groups,
+            n_bins=len(sizes),
+            confidence_level=confidence_level,
+        )
+    share, apart = sizes / n, y - y.mean()
+    bias: NDArray[Any] = (np.bincount(bins, weights=gaps) / sizes)[bins]
+    errors, unseen = _bin_errors(gaps - bias, bins, units, sizes)
+    squares = bias**2
+    reliability = float(squares.mean() - share @ np.diagonal(errors))
+    truth_error = n_groups / (n_groups - 1) * float((np.bincount(units, apart) ** 2).sum()) / n**2
+    uncertainty = float((apart**2).mean()) + truth_error
+
+    degrees = max(n_groups - len(sizes), 1)
+    reach = float(stdtrit(degrees, (1 + confidence_level) / 2)) ** 2
+    influence = squares - squares.mean() + 2 * bias * (gaps - bias)
+    grown = reach * n_groups / degrees * float((np.bincount(units, influence) ** 2).sum()) / n**2
+    chance = reach * 2 * float(share @ (errors + np.diag(unseen)) ** 2 @ share)
+    rate = grown / max(2 * float(squares.mean()), _NO_SPREAD)
+    rate += 2 * reach * float((share * unseen).max())
+    low = max(reliability - (grown + chance) ** 0.5, 0.0)
+    high = reliability + rate + (rate**2 + 2 * rate * max(reliability, 0.0) + chance) ** 0.5
     return BrierDecomposition(
-        brier=measured.brier,
-        **parts,
-        n_items=measured.n_items,
-        n_groups=measured.n_groups,
-        n_bins=len(measured.bins),
+        brier=float((gaps**2).mean()),
+        reliability=Estimate(estimate=reliability, low=low, high=high),
+        resolution=reliability + uncertainty - float((gaps**2).mean()),
+        uncertainty=uncertainty,
+        calibration_error=Estimate(
+            estimate=max(reliability, 0.0) ** 0.5, low=low**0.5, high=max(high, 0.0) ** 0.5
+        ),
+        n_items=n,
+        n_groups=n_groups,
+        n_bins=len(sizes),
         confidence_level=confidence_level,
     )
 
 
 _NO_SPREAD = 1e-12
-
-
-def _decompose(
-    p: NDArray[np.float64],
-    y: NDArray[np.float64],
-    codes: NDArray[np.intp],
-    units: NDArray[np.intp],
-    level: float,
-) -> dict[str, Any]:
-    n, n_groups = len(p), int(units.max()) + 1
-    gaps, apart = p - y, y - y.mean()
-    sizes = np.bincount(codes)
-    share, bias = sizes / n, np.bincount(codes, weights=gaps) / sizes
-    errors, unseen = _bin_errors(gaps - bias[codes], codes, units, sizes)
-    squares = bias[codes] ** 2
-    reliability = float(squares.mean() - share @ np.diagonal(errors))
-    truth_error = n_groups / (n_groups - 1) * float((np.bincount(units, apart) ** 2).sum()) / n**2
-    uncertainty = float((apart**2).mean()) + truth_error
-    degrees = max(n_groups - len(sizes), 1)
-    reach = float(stdtrit(degrees, (1 + level) / 2)) ** 2
-    influence = squares - squares.mean() + 2 * bias[codes] * (gaps - bias[codes])
-    grown = reach * n_groups / degrees * float((np.bincount(units, influence) ** 2).sum()) / n**2
-    chance = reach * 2 * float(share @ (errors + np.diag(unseen)) ** 2 @ share)
-    rate = grown / max(2 * float(squares.mean()), _NO_SPREAD)
-    rate += 2 * reach * float((share * unseen).max())
-    found = Estimate(
-        estimate=reliability,
-        low=max(reliability - (grown + chance) ** 0.5, 0.0),
-        high=reliability + rate + (rate**2 + 2 * rate * max(reliability, 0.0) + chance) ** 0.5,
-    )
-    root = {end: max(value, 0.0) ** 0.5 for end, value in vars(found).items()}
-    return {
-        "reliability": found,
-        "resolution": reliability + uncertainty - float((gaps**2).mean()),
-        "uncertainty": uncertainty,
-        "calibration_error": Estimate(**root),
-    }
 
 
 def _bin_errors(

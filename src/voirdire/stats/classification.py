@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,7 +72,7 @@ from voirdire.stats.intervals import (
 from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -222,38 +222,48 @@ def measure_classification(
         msg = f"`failed` must have the shape {own.shape}, got {flags.shape}."
         raise InputError(msg)
     lost = (own < 0) & (true >= 0) & flags
-    units = check_units(clusters, len(own))
     taken = (own >= 0) & (true >= 0)
     sample = _Sample(
         true=true[taken],
         own=own[taken],
-        units=take_units(units, taken),
+        units=take_units(check_units(clusters, len(own)), taken),
         confidence_level=confidence_level,
         seed=seed,
     )
-    table = sample.table(n_labels)
+    cells = sample.true * n_labels + sample.own
+    table = np.bincount(cells, minlength=n_labels**2).reshape(n_labels, n_labels)
     figures = {"accuracy": sample.share(sample.true == sample.own)}
-    figures |= sample.estimate_table(table)
+    figures |= sample.figures_of_table(table)
     if n_labels == 2:
-        figures |= _estimate_pair_shares(sample)
+        is_true, yes = sample.true == 1, sample.own == 1
+        both = sample.share(is_true & yes, among=is_true | yes)
+        ends = {end: 2 * value / (1 + value) for end, value in vars(both).items()}
+        figures |= {
+            "sensitivity": sample.share(yes, among=is_true),
+            "specificity": sample.share(~yes, among=~is_true),
+            "precision": sample.share(is_true, among=yes),
+            "negative_predictive_value": sample.share(~is_true, among=~yes),
+            "f1": Estimate(**ends),
+        }
     if stated is not None:
-        figures |= _estimate_probability_figures(stated[taken], sample)
+        known = ~np.isnan(stated[taken])
+        figures["auc"] = sample.where(known).auc(stated[taken][known])
+        figures["brier"] = sample.where(known).brier(stated[taken][known])
     names = names or [f"label {code}" for code in range(n_labels)]
     reason = _find_reason(table, names, sample.n_units)
     if np.isnan([[each.estimate, each.low] for each in figures.values()]).any():
         reason = reason or "one has a single cluster, or probabilities of one label alone"
         warnings.warn(f"figures are undefined: {reason}.", DegenerateDataWarning, stacklevel=2)
     failures = np.bincount(true[lost], minlength=n_labels).astype(np.float64)
+    worst_case = _figures(*_add_wrong(_margins(table), failures))
+    if n_labels > 2:
+        worst_case = {name: worst_case[name] for name in ("accuracy", "balanced_accuracy")}
     return ClassificationResult(
         n_items=int(table.sum()),
         n_failures=int(np.count_nonzero(lost)),
         table=tuple(map(tuple, table.tolist())),
         figures=figures,
-        worst_case={
-            name: float(value)
-            for name, value in _Margins.of(table).add_wrong(failures).figures().items()
-            if n_labels == 2 or name in ("accuracy", "balanced_accuracy")
-        },
+        worst_case={name: float(value) for name, value in worst_case.items()},
         always=_always(table, with_probabilities=stated is not None),
         confidence_level=confidence_level,
         n_units=sample.n_units,
@@ -292,51 +302,46 @@ def _divide(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
 
 
-class _Margins(NamedTuple):
-    """Counts for each label: hits, gold labels, and judge's labels.
+def _margins(tables: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Count hits, gold labels, and judge's labels, of each label: shape (..., n_labels)."""
+    hits = np.diagonal(tables, axis1=-2, axis2=-1)
+    return hits, tables.sum(axis=-1), tables.sum(axis=-2)
 
-    Their shape is (..., n_labels), so that large tables are never resampled as a whole.
-    """
 
-    hits: NDArray[Any]
-    gold: NDArray[Any]
-    given: NDArray[Any]
+def _add_wrong(
+    margins: Sequence[NDArray[Any]], more: NDArray[np.float64]
+) -> tuple[NDArray[Any], ...]:
+    """Add wrong items by gold label, spread evenly over the labels that they do not have."""
+    hits, gold, given = margins
+    return hits, gold + more, given + (more.sum(-1, keepdims=True) - more) / (more.shape[-1] - 1)
 
-    @staticmethod
-    def of(tables: NDArray[Any]) -> _Margins:
-        hits = np.diagonal(tables, axis1=-2, axis2=-1)
-        return _Margins(hits, tables.sum(axis=-1), tables.sum(axis=-2))
 
-    def add_wrong(self, more: NDArray[np.float64]) -> _Margins:
-        """Add wrong items by gold label, spread evenly over the labels that they do not have."""
-        others = (more.sum(axis=-1, keepdims=True) - more) / (more.shape[-1] - 1)
-        return _Margins(self.hits, self.gold + more, self.given + others)
+def _figures(
+    hits: NDArray[Any], gold: NDArray[Any], given: NDArray[Any]
+) -> dict[str, NDArray[np.float64]]:
+    """Compute all figures of tables from their margins, so that no large table is resampled."""
+    recalls, f1 = _divide(hits, gold), _divide(2 * hits, gold + given)
+    known, pair = ~np.isnan(recalls), hits.shape[-1] == 2
+    balanced = _divide(np.where(known, recalls, 0.0).sum(axis=-1), known.sum(axis=-1))
+    figures = {
+        "accuracy": _divide(hits.sum(axis=-1), gold.sum(axis=-1)),
+        # with one of two labels there is no balanced accuracy
+        "balanced_accuracy": recalls.mean(axis=-1) if pair else balanced,
+        "f1": f1[..., 1] if pair else f1.mean(axis=-1),
+        "mcc": _correlate(hits, gold, given),
+    }
+    if pair:
+        figures |= {"sensitivity": recalls[..., 1], "specificity": recalls[..., 0]}
+    return figures
 
-    def add_right(self, more: NDArray[np.float64]) -> _Margins:
-        """Add right items by gold label."""
-        return _Margins(self.hits + more, self.gold + more, self.given + more)
 
-    def mcc(self) -> NDArray[np.float64]:
-        """Correlate gold and judged labels, of which there may be more than two [5]_."""
-        hits, rows, columns = (np.asarray(each, dtype=np.float64) for each in self)
-        n = rows.sum(axis=-1)
-        covariance = n * hits.sum(axis=-1) - (rows * columns).sum(axis=-1)
-        spreads = (n**2 - (rows**2).sum(axis=-1)) * (n**2 - (columns**2).sum(axis=-1))
-        return np.clip(_divide(covariance, np.sqrt(np.maximum(spreads, 0))), -1, 1)
-
-    def figures(self) -> dict[str, NDArray[np.float64]]:
-        """Compute all figures of the tables."""
-        recalls, f1 = _divide(self.hits, self.gold), _divide(2 * self.hits, self.gold + self.given)
-        known, pair = ~np.isnan(recalls), self.hits.shape[-1] == 2
-        balanced = _divide(np.where(known, recalls, 0.0).sum(axis=-1), known.sum(axis=-1))
-        figures = {
-            "accuracy": _divide(self.hits.sum(axis=-1), self.gold.sum(axis=-1)),
-            # with one of two labels there is no balanced accuracy
-            "balanced_accuracy": recalls.mean(axis=-1) if pair else balanced,
-        }
-        if pair:
-            figures |= {"sensitivity": recalls[..., 1], "specificity": recalls[..., 0]}
-        return figures | {"f1": f1[..., 1] if pair else f1.mean(axis=-1), "mcc": self.mcc()}
+def _correlate(hits: NDArray[Any], gold: NDArray[Any], given: NDArray[Any]) -> NDArray[np.float64]:
+    """Correlate gold and judged labels, of which there may be more than two [5]_."""
+    hits, gold, given = (np.asarray(each, dtype=np.float64) for each in (hits, gold, given))
+    n = gold.sum(axis=-1)
+    covariance = n * hits.sum(axis=-1) - (gold * given).sum(axis=-1)
+    spreads = (n**2 - (gold**2).sum(axis=-1)) * (n**2 - (given**2).sum(axis=-1))
+    return np.clip(_divide(covariance, np.sqrt(np.maximum(spreads, 0))), -1, 1)
 
 
 def _always(table: NDArray[np.int64], *, with_probabilities: bool) -> dict[str, float]:
@@ -386,68 +391,60 @@ class _Sample:
     def n_units(self) -> int:
         return len(self.true) if self.units is None else len(np.unique(self.units))
 
-    @property
-    def tail(self) -> float:
-        return (1 - self.confidence_level) / 2
-
     def where(self, kept: NDArray[np.bool_]) -> _Sample:
         units = take_units(self.units, kept)
         return replace(self, true=self.true[kept], own=self.own[kept], units=units)
 
-    def table(self, n_labels: int) -> NDArray[np.int64]:
-        cell = self.true * n_labels + self.own
-        return np.bincount(cell, minlength=n_labels**2).reshape(n_labels, n_labels)
+    def share(self, hit: NDArray[np.bool_], *, among: NDArray[np.bool_] | None = None) -> Estimate:
+        """Estimate a share of the items, or of those among some."""
+        if among is not None:
+            return self.where(among).share(hit[among])
+        if self.units is not None or not len(hit):
+            return self._mean(np.array([0.0, 1.0]), hit.astype(np.int64))
+        low, high = clopper_pearson(int(hit.sum()), len(hit), self.confidence_level)
+        return Estimate(estimate=int(hit.sum()) / len(hit), low=low, high=high)
 
-    def share(self, hit: NDArray[np.bool_]) -> Estimate:
-        """Estimate a share of these items."""
-        n_hits, n_items = int(hit.sum()), len(hit)
-        if self.units is not None or not n_items:
-            return self.mean(np.array([0.0, 1.0]), hit.astype(np.int64))
-        low, high = clopper_pearson(n_hits, n_items, self.confidence_level)
-        return Estimate(estimate=n_hits / n_items, low=low, high=high)
+    def brier(self, stated: NDArray[np.float64]) -> Estimate:
+        """Estimate the mean squared distance of probabilities."""
+        distances = (stated - (self.true == 1)) ** 2
+        place = _few_places(distances)
+        sums = np.bincount(place, weights=distances)
+        return self._mean(sums / np.maximum(np.bincount(place), 1), place)
 
-    def mean(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Estimate:
+    def _mean(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Estimate:
         """Estimate the mean of numbers in [0, 1], one per cell of items."""
         value = float(values[cell].mean()) if len(cell) else np.nan
         if self.n_units < 2:
             return Estimate(estimate=value)
         rng = np.random.default_rng(self.seed)
-        drawn = self._draw_cells(cell, len(values), rng)
+        drawn = self._draw(cell, len(values), rng)
         more = rng.standard_exponential(len(drawn)) * self._unit_size(np.ones(len(cell), bool))
         total, whole = drawn @ values, drawn.sum(axis=1) + more
         return self._limits(value, total / whole, (total + more) / whole)
 
-    def estimate_table(self, table: NDArray[np.int64]) -> dict[str, Estimate]:
+    def figures_of_table(self, table: NDArray[np.int64]) -> dict[str, Estimate]:
         """Estimate the figures of the whole table that are no shares."""
-        n, margins = len(table), _Margins.of(table)
-        names = ("balanced_accuracy", "mcc") if n == 2 else ("balanced_accuracy", "mcc", "f1")
-        values = {name: float(margins.figures()[name]) for name in names}
-        if self.n_units < 2:
-            return {name: Estimate(estimate=value) for name, value in values.items()}
-        rng = np.random.default_rng(self.seed)
-        drawn = self._draw_margins(n, rng)
-        sizes = np.array([self._unit_size(self.true == label) for label in range(n)])
-        more = rng.standard_exponential((len(drawn.hits), n, 1))[..., 0] * sizes / np.sqrt(n)
-        worse, better = (each.figures() for each in (drawn.add_wrong(more), drawn.add_right(more)))
-        return {name: self._limits(values[name], worse[name], better[name]) for name in names}
-
-    def _draw_margins(self, n: int, rng: np.random.Generator) -> _Margins:
-        """Draw random weights of units, and sum them by label over the cells that occur."""
         from scipy.sparse import coo_array
 
+        n, values = len(table), _figures(*_margins(table))
+        names = ("balanced_accuracy", "mcc") if n == 2 else ("balanced_accuracy", "mcc", "f1")
+        if self.n_units < 2:
+            return {name: Estimate(estimate=float(values[name])) for name in names}
         cells, place = np.unique(self.true * n + self.own, return_inverse=True)
         gold, own = np.divmod(cells, n)
-        columns = np.arange(len(cells))
-        ones, is_hit = np.ones(len(cells)), (gold == own).astype(np.float64)
-        sums = [
-            coo_array((taken, (label, columns)), shape=(n, len(cells))).tocsr()
-            for taken, label in ((is_hit, gold), (ones, gold), (ones, own))
-        ]
-        parts = [
-            [np.asarray(each @ part.T).T for each in sums]
-            for part in self._draw(place, len(cells), _count_draws(n * n), rng)
-        ]
-        return _Margins(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        hit, every = np.flatnonzero(gold == own), np.arange(len(cells))
+        rows, columns = np.concatenate([hit, every, every]), [gold[hit], n + gold, 2 * n + own]
+        places = (rows, np.concatenate(columns))
+        sums = coo_array((np.ones(len(rows)), places), shape=(len(cells), 3 * n)).tocsr()
+        rng = np.random.default_rng(self.seed)
+        drawn = self._draw(place, len(cells), rng, n_places=n * n, sums=sums)
+        margins = np.split(drawn, 3, axis=1)
+        sizes = np.array([self._unit_size(self.true == label) for label in range(n)])
+        more = rng.standard_exponential((len(drawn), n)) * sizes / np.sqrt(n)
+        worse, better = _figures(*_add_wrong(margins, more)), _figures(*(x + more for x in margins))
+        return {
+            name: self._limits(float(values[name]), worse[name], better[name]) for name in names
+        }
 
     def auc(self, stated: NDArray[np.float64]) -> Estimate:
         """Estimate the area under the ROC curve."""
@@ -460,7 +457,7 @@ class _Sample:
             return Estimate(estimate=value)
         cell = _few_places(stated) * 2 + positive
         rng = np.random.default_rng(self.seed)
-        drawn = self._draw_cells(cell, 2 * (int(cell.max()) // 2 + 1), rng)
+        drawn = self._draw(cell, 2 * (int(cell.max()) // 2 + 1), rng)
         known = np.ones(len(drawn))
         for label, side in enumerate((~positive, positive)):
             weight = drawn[:, label::2].sum(axis=1)
@@ -474,31 +471,38 @@ class _Sample:
     ) -> Estimate:
         if np.isnan(value):
             return Estimate(estimate=value)
-        low, high = np.quantile(worse, self.tail), np.quantile(better, 1 - self.tail)
+        tail = (1 - self.confidence_level) / 2
+        low, high = np.quantile(worse, tail), np.quantile(better, 1 - tail)
         return Estimate(estimate=value, low=float(min(low, value)), high=float(max(high, value)))
 
-    def _draw_cells(
-        self, cell: NDArray[np.int64], n_cells: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Draw random weights of units and sum them by cell, shape (n_draws, n_cells)."""
-        return np.concatenate([*self._draw(cell, n_cells, _count_draws(n_cells), rng)])
-
     def _draw(
-        self, cell: NDArray[np.int64], n_cells: int, n_draws: int, rng: np.random.Generator
-    ) -> Iterator[NDArray[np.float64]]:
-        """Draw the weights in blocks."""
-        step = max(1, _DRAWN_AT_ONCE // (n_cells if self.units is None else self.n_units))
-        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-        if self.units is None:
-            counts = np.bincount(cell, minlength=n_cells)
-            yield from (rng.standard_gamma(counts, (size, n_cells)) for size in sizes)
-            return
+        self,
+        cell: NDArray[np.int64],
+        n_cells: int,
+        rng: np.random.Generator,
+        *,
+        n_places: int | None = None,
+        sums: Any = None,
+    ) -> NDArray[np.float64]:
+        """Draw random weights of units and sum them by cell, or by what `sums` adds up."""
         from scipy.sparse import coo_array
 
-        shape = (n_cells, self.n_units)
-        members = coo_array((np.ones(len(cell)), (cell, self.units)), shape=shape).tocsr()
-        for size in sizes:
-            yield np.asarray(members @ rng.standard_exponential((self.n_units, size))).T
+        n_draws = int(np.clip(_DRAWN_AT_ONCE // (n_places or n_cells), _FEWEST_DRAWS, _MOST_DRAWS))
+        step = max(1, _DRAWN_AT_ONCE // (n_cells if self.units is None else self.n_units))
+        counts, members = np.bincount(cell, minlength=n_cells), None
+        if self.units is not None:
+            shape = (n_cells, self.n_units)
+            members = coo_array((np.ones(len(cell)), (cell, self.units)), shape=shape).tocsr()
+        blocks: list[Any] = []
+        for start in range(0, n_draws, step):
+            size = min(step, n_draws - start)
+            block: Any = (
+                rng.standard_gamma(counts, (size, n_cells))
+                if members is None
+                else (members @ rng.standard_exponential((self.n_units, size))).T
+            )
+            blocks.append(block if sums is None else block @ sums)
+        return np.concatenate(blocks)
 
     def _unit_size(self, counted: NDArray[np.bool_]) -> float:
         """Return the mean over items of the number of items in their unit."""
@@ -506,10 +510,6 @@ class _Sample:
             return 1.0
         sizes = np.bincount(self.units[counted])
         return float((sizes**2).sum() / sizes.sum())
-
-
-def _count_draws(n_cells: int) -> int:
-    return int(np.clip(_DRAWN_AT_ONCE // n_cells, _FEWEST_DRAWS, _MOST_DRAWS))
 
 
 def _concordance(weights: NDArray[Any]) -> NDArray[np.float64]:
@@ -521,39 +521,6 @@ def _concordance(weights: NDArray[Any]) -> NDArray[np.float64]:
     below = np.cumsum(negatives, axis=-1) - negatives / 2
     pairs = positives.sum(axis=-1, dtype=np.float64) * negatives.sum(axis=-1, dtype=np.float64)
     return _divide((positives * below).sum(axis=-1), pairs)
-
-
-def _estimate_pair_shares(sample: _Sample) -> dict[str, Estimate]:
-    """Estimate the shares of a positive and a negative label."""
-    true, own = sample.true == 1, sample.own == 1
-    either = true | own
-    both = sample.where(either).share((true & own)[either])
-    return {
-        "sensitivity": sample.where(true).share(own[true]),
-        "specificity": sample.where(~true).share(~own[~true]),
-        "precision": sample.where(own).share(true[own]),
-        "negative_predictive_value": sample.where(~own).share(~true[~own]),
-        "f1": Estimate(
-            estimate=2 * both.estimate / (1 + both.estimate),
-            low=2 * both.low / (1 + both.low),
-            high=2 * both.high / (1 + both.high),
-        ),
-    }
-
-
-def _estimate_probability_figures(
-    stated: NDArray[np.float64], sample: _Sample
-) -> dict[str, Estimate]:
-    """Estimate the area under the ROC curve and the Brier score where probabilities are stated."""
-    known = ~np.isnan(stated)
-    sample, stated = sample.where(known), stated[known]
-    distances = (stated - (sample.true == 1)) ** 2
-    place = _few_places(distances)
-    sums = np.bincount(place, weights=distances)
-    return {
-        "auc": sample.auc(stated),
-        "brier": sample.mean(sums / np.maximum(np.bincount(place), 1), place),
-    }
 
 
 def _few_places(values: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -664,7 +631,7 @@ def _best_threshold(stated: NDArray[np.float64], true: NDArray[np.int64]) -> flo
     by_value = np.stack([np.bincount(place[true == k], minlength=len(values)) for k in (0, 1)])
     below = np.concatenate([np.zeros((2, 1)), np.cumsum(by_value, axis=1)], axis=1)
     tables = np.stack([below, below[:, -1:] - below], axis=-1).swapaxes(0, 1)
-    worth = np.nan_to_num(_Margins.of(tables[:-1]).mcc(), nan=-1.0)
+    worth = np.nan_to_num(_correlate(*_margins(tables[:-1])), nan=-1.0)
     best = np.flatnonzero(worth >= worth.max() - 1e-12)
     cut = int(best[len(best) // 2])
     return float((values[cut - 1] + values[cut]) / 2) if cut else 0.0

@@ -33,7 +33,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -50,12 +50,12 @@ from voirdire.stats.label_arrays import (
     check_humans,
     check_judges,
     is_present,
-    pack_slots,
+    pack_labels,
 )
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -72,52 +72,8 @@ __all__ = [
     "outlier_annotators",
 ]
 
-_CELLS_AT_ONCE = 1 << 18
-
 _ROUNDING = 1e-13
 """Squares and means below it, relative to the number of items, are rounding errors."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Block:
-    """The annotators' labels of some items, packed where labels are sparse.
-
-    Arrays have the shape (n_slots, n_items), except `n_labels`, the labels of each item; `rows` are
-    the items' rows, and `raters` the rater of each slot.
-    """
-
-    rows: Any
-    labels: NDArray[Any]
-    present: NDArray[np.bool_]
-    raters: NDArray[np.intp]
-    n_labels: NDArray[np.int64]
-
-
-def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -> Iterator[_Block]:
-    """Split a label matrix of shape (n_items, n_annotators) into blocks of whole clusters."""
-    n_items, n_annotators = labels.shape
-    edges = np.arange(0, n_items, max(256, _CELLS_AT_ONCE // n_annotators))
-    if clusters is not None:
-        order = np.argsort(clusters, kind="stable")
-        edges = np.unique(np.searchsorted(clusters[order], clusters[order[edges]]))
-    for start, stop in pairwise([*edges.tolist(), n_items]):
-        rows = slice(start, stop) if clusters is None else order[start:stop]
-        columns = np.ascontiguousarray(labels[rows].T)
-        present = is_present(columns)
-        raters = pack_slots(present)
-        if raters is None:
-            raters = np.broadcast_to(np.arange(n_annotators)[:, np.newaxis], present.shape)
-        else:
-            columns = np.take_along_axis(columns, raters, axis=0)
-            present = is_present(columns)
-        yield _Block(
-            rows=rows,
-            labels=columns,
-            present=present,
-            raters=raters,
-            n_labels=np.count_nonzero(present, axis=0),
-        )
-
 
 # Sure and split items -----------------------------------------------------------------------
 
@@ -217,9 +173,24 @@ def count_panels(
     matrix = np.asarray(humans)
     matrix = check_humans(matrix, numeric=matrix.dtype.kind == "f")
     answers, _ = check_judges(judges, None, matrix)
-    n_labels, n_top, tied, agreeing, giving = _meet(matrix, answers)
+    step = 0.0
+    if matrix.dtype.kind == "f":  # the smallest difference of two numbers of the scale
+        distinct = np.unique(matrix[~np.isnan(matrix)])
+        with np.errstate(over="ignore"):  # the difference of the two largest overflows
+            step = float(np.diff(distinct).min()) if len(distinct) > 1 else 0.0
+    people, _ = pack_labels(np.ascontiguousarray(matrix.T))
+    present = is_present(people)
+    same = np.zeros(people.shape, dtype=np.int32)
+    for labels in people:  # how many labels of the item equal each label
+        same += (people == labels) & present
+    n_labels, n_top = np.count_nonzero(present, axis=0), same.max(axis=0)
+    at_top = present & (same == n_top)
+    tied = np.count_nonzero(at_top, axis=0) > n_top
     found = []
-    for labels, agrees, given in zip(answers.T, agreeing, giving, strict=True):
+    for labels in answers.T:
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = abs(people - labels) < step if step else people == labels
+        given, agrees = (near & present).any(axis=0), (near & at_top).any(axis=0)
         judged = is_present(labels) & (n_labels >= least)
         unanimous, split = judged & (n_top == n_labels), judged & (n_top < n_labels)
         sure = unanimous & (n_labels >= 3)
@@ -238,39 +209,6 @@ def count_panels(
         )
         found.append(counts)
     return found
-
-
-def _meet(matrix: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return each item's number of labels, the count of its top label, and whether that is tied.
-
-    And, for each judge, whether it gives a most frequent label, and one that anybody gave.
-    """
-    step = _scale_step(matrix) if matrix.dtype.kind == "f" else 0.0
-    n_labels, n_top = np.zeros((2, len(matrix)), dtype=np.int64)
-    tied = np.zeros(len(matrix), dtype=np.bool_)
-    agrees, given = np.zeros((2, *answers.shape[::-1]), dtype=np.bool_)
-    for block in _blocks(matrix):
-        rows, same = block.rows, np.zeros(block.labels.shape, dtype=np.int32)
-        for labels in block.labels:  # how many labels of the item equal each label
-            same += (block.labels == labels) * block.present
-        n_labels[rows], n_top[rows] = block.n_labels, same.max(axis=0)
-        at_top = block.present & (same == n_top[rows])
-        tied[rows] = np.count_nonzero(at_top, axis=0) > n_top[rows]
-        for number, labels in enumerate(answers[rows].T):
-            with np.errstate(invalid="ignore", over="ignore"):
-                near = abs(block.labels - labels) < step if step else block.labels == labels
-            near &= block.present
-            given[number, rows] = near.any(axis=0)
-            agrees[number, rows] = (near & at_top).any(axis=0)
-    return n_labels, n_top, tied, agrees, given
-
-
-def _scale_step(numbers: NDArray[np.float64]) -> float:
-    """Return the smallest difference between two of the numbers; 0 where all are equal."""
-    distinct = np.unique(np.concatenate([np.unique(column) for column in numbers.T]))
-    with np.errstate(over="ignore"):  # the difference of the two largest numbers overflows
-        gaps = np.diff(distinct[~np.isnan(distinct)])
-    return float(gaps.min()) if gaps.size else 0.0
 
 
 def _count(flags: NDArray[np.bool_]) -> int:
@@ -592,77 +530,66 @@ def outlier_annotators(
     coded = code_labels(
         matrix, weights=WEIGHTS[level], label_sets=label_sets if level == "sets" else None
     )
-    sums = np.zeros((8, matrix.shape[1]))
-    for block in _blocks(coded.codes.T, clusters=units):
-        # of each label, its agreement with the other labels of its item
-        pairs = np.zeros(block.labels.shape)
-        for one, other in combinations(range(len(pairs)), 2):
-            both = block.present[one] & block.present[other]
-            agree = (1 - coded.disagreement(block.labels[one], block.labels[other])) * both
-            pairs[one] += agree
-            pairs[other] += agree
-        own_units = None if units is None else units[block.rows]
-        sums += _sum_differences(block, pairs, units=own_units, n_annotators=matrix.shape[1])
-    return _test_outliers(sums, min_items=min_items, effect=effect, rate=rate)
-
-
-def _sum_differences(
-    block: _Block,
-    pairs: NDArray[Any],
-    *,
-    units: NDArray[np.intp] | None,
-    n_annotators: int,
-) -> NDArray[np.float64]:
-    """Sum, per annotator: items, own agreement, that of the others, squared differences.
-
-    Then, with d the differences of a unit (an item, or a cluster) added up and n their number,
-    units, Σd², Σdn and Σn².
-    """
-    used = block.present & (block.n_labels >= 3)
+    people, raters = pack_labels(coded.codes)
+    present = people >= 0
+    # of each label, its agreement with the other labels of its item
+    pairs = np.zeros(people.shape)
+    for one, other in combinations(range(len(people)), 2):
+        both = present[one] & present[other]
+        agree = (1 - coded.disagreement(people[one], people[other])) * both
+        pairs[one] += agree
+        pairs[other] += agree
+    n_labels = np.count_nonzero(present, axis=0)
+    used = present & (n_labels >= 3)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = pairs / (block.n_labels - 1)
-        others = (pairs.sum(axis=0) / 2 - pairs) / ((block.n_labels - 1) * (block.n_labels - 2) / 2)
-    who, mine, theirs = block.raters[used], own[used], others[used]
-    difference = mine - theirs
-    sums = [
-        np.bincount(who, weights, n_annotators) for weights in (None, mine, theirs, difference**2)
-    ]
-    if units is None:
-        return np.stack([*sums, sums[0], sums[3], sums[1] - sums[2], sums[0]])
-    place = np.broadcast_to(np.unique(units, return_inverse=True)[1], used.shape)[used]
-    shape = (int(place.max(initial=-1)) + 1, n_annotators)
-    cells = place * n_annotators + who
-    n = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-    d = np.bincount(cells, difference, shape[0] * shape[1]).reshape(shape)
-    return np.stack([*sums, *(x.sum(axis=0) for x in (n > 0, d**2, d * n, n**2))])
-
-
-def _test_outliers(
-    sums: NDArray[np.float64], *, min_items: int, effect: float, rate: float
-) -> OutlierAnnotators:
-    n, own, others, item_squares, units, squares, products, sizes = sums
+        own = (pairs / (n_labels - 1))[used]
+        others = (pairs.sum(axis=0) / 2 - pairs) / ((n_labels - 1) * (n_labels - 2) / 2)
+    apart, who, n_annotators = own - others[used], raters[used], matrix.shape[1]
+    own_units = None if units is None else np.broadcast_to(units, used.shape)[used]
+    n, mean, variance, n_units = _measure_differences(apart, who, own_units, n_annotators)
+    _, _, item_variance, _ = _measure_differences(apart, who, None, n_annotators)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (own - others) / n
-        variance = _without_rounding(squares - 2 * mean * products + mean**2 * sizes, n)
-        item_variance = _without_rounding(item_squares - n * mean**2, n)
-        error = np.sqrt(variance * units / (units - 1)) / n
+        error = np.sqrt(variance * n_units / (n_units - 1)) / n
         certain = np.where(mean < -_ROUNDING, 0.0, 1.0)
-        p_value = np.where(error > 0, stdtr(units - 1, mean / error), certain)
-        own, others = own / n, others / n
+        p_value = np.where(error > 0, stdtr(n_units - 1, mean / error), certain)
+        agreement = np.bincount(who, own, n_annotators) / n
+        of_others = np.bincount(who, others[used], n_annotators) / n
     cases = {
         "no item has three labels": n == 0,
         f"fewer than {min_items} items with three labels": n < min_items,
-        "fewer than two clusters": units < 2,
+        "fewer than two clusters": n_units < 2,
         "the clusters leave no variance to test with": (variance == 0) & (item_variance > 0),
     }
     reasons = np.select([*cases.values()], [*cases], default="")
     p_value = np.where(reasons == "", p_value, np.nan)
     return OutlierAnnotators(
         n_items=n.astype(np.int64),
-        agreement=own,
-        agreement_of_others=others,
+        agreement=agreement,
+        agreement_of_others=of_others,
         difference=mean,
         p_value=p_value,
         outlier=benjamini_yekutieli(p_value, false_discovery_rate=rate) & (mean <= -effect),
         reasons=tuple(reason or None for reason in reasons.tolist()),
     )
+
+
+def _measure_differences(
+    apart: NDArray[np.float64],
+    who: NDArray[np.intp],
+    units: NDArray[np.intp] | None,
+    n_annotators: int,
+) -> tuple[NDArray[Any], ...]:
+    """Return, by annotator: how many differences, their mean, squares of units, number of units."""
+    n = np.bincount(who, minlength=n_annotators).astype(np.float64)
+    in_unit: NDArray[Any] = np.ones(len(who))
+    sums, owner = apart, who
+    if units is not None:
+        cells, place = np.unique(units * n_annotators + who, return_inverse=True)
+        in_unit, owner = np.bincount(place), cells % n_annotators
+        sums = np.bincount(place, apart).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(who, apart, n_annotators) / n
+        squares: NDArray[Any] = np.bincount(
+            owner, (sums - mean[owner] * in_unit) ** 2, n_annotators
+        )
+    return n, mean, _without_rounding(squares, n), np.bincount(owner, minlength=n_annotators)

@@ -30,6 +30,7 @@ __all__ = [
     "judge_columns",
     "majority_shares",
     "name_columns",
+    "pack_labels",
     "pack_slots",
 ]
 
@@ -157,6 +158,17 @@ def pack_slots(present: NDArray[np.bool_]) -> NDArray[np.intp] | None:
     first = np.cumsum(n_labels) - n_labels
     slots[np.arange(len(items)) - first[items], items] = raters
     return slots
+
+
+def pack_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels of the items, and who gave them, packed where labels are sparse.
+
+    `labels` have the shape (n_raters, n_items), what is returned (n_slots, n_items).
+    """
+    slots = pack_slots(is_present(labels))
+    if slots is None:  # each rater has a slot
+        return labels, np.broadcast_to(np.arange(len(labels))[:, np.newaxis], labels.shape)
+    return np.take_along_axis(labels, slots, axis=0), slots
 
 
 def majority_shares(labels: ArrayLike, *, n_labels: int = 2) -> NDArray[np.float64]:

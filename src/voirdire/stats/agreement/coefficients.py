@@ -64,7 +64,7 @@ from voirdire._validation import check_choice
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement.labels import Labels, Weights, code_labels
 from voirdire.stats.intervals import count_units, make_interval
-from voirdire.stats.label_arrays import pack_slots
+from voirdire.stats.label_arrays import pack_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,9 +195,7 @@ def _warn_if_undefined(name: str, estimate: float, reason: str | None) -> None:
 
 def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[AgreementResult]:
     """Measure coefficients over all labels of the items."""
-    present = labels.codes >= 0
-    slots = pack_slots(present)
-    codes = labels.codes if slots is None else np.take_along_axis(labels.codes, slots, 0)
+    present, codes = labels.codes >= 0, pack_labels(labels.codes)[0]
     n_labels = np.count_nonzero(present, axis=0)
     paired = n_labels >= 2
     apart = np.zeros(len(n_labels))

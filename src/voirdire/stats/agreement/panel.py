@@ -31,7 +31,7 @@ from voirdire.stats.agreement.coefficients import (
     measure_items,
 )
 from voirdire.stats.agreement.labels import code_labels
-from voirdire.stats.label_arrays import judge_columns, name_columns, pack_slots
+from voirdire.stats.label_arrays import judge_columns, name_columns, pack_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -225,11 +225,7 @@ def _compare(labels: Labels, n_people: int) -> list[tuple[AgreementResult, ...]]
     on the items of that annotator.
     """
     people, n_raters = labels.codes[:n_people], len(labels.codes)
-    slots = pack_slots(people >= 0)
-    if slots is None:  # each annotator has a slot
-        slots = np.broadcast_to(np.arange(n_people)[:, np.newaxis], people.shape)
-    their = np.ascontiguousarray(np.take_along_axis(people, slots, axis=0).T)
-    slots = np.ascontiguousarray(slots.T)
+    their, slots = (np.ascontiguousarray(each.T) for each in pack_labels(people))
 
     n_labels, n_distinct = np.count_nonzero(people >= 0, axis=0), len(labels.values)
     n_all = int(n_labels.sum())
