@@ -282,7 +282,7 @@ def test_a_mistake_of_setup_is_told_when_the_file_is_loaded(tmp_path):
 
 
 def test_the_options_of_the_guide_are_openrlhfs_own():
-    guide = Path(__file__).parents[2] / "docs" / "guides" / "training-openrlhf.md"
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "training-openrlhf-verl.md"
     trainer = Path(openrlhf.__file__).parent / "cli" / "train_ppo_ray.py"
     named = set(re.findall(r"--[a-z]+\.[\w.]+", guide.read_text(encoding="utf-8")))
 

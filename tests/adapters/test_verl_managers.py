@@ -228,7 +228,7 @@ def test_the_rate_limited_manager_pays_zero_for_a_mistake_of_setup(reward_file):
 
 
 def overrides_of_the_guide():
-    page = Path(__file__).parents[2] / "docs" / "guides" / "training-verl.md"
+    page = Path(__file__).parents[2] / "docs" / "guides" / "training-openrlhf-verl.md"
     blocks = re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     return [re.findall(r"^ +(\S+=\S+)", block, re.MULTILINE) for block in blocks]
 
