@@ -35,6 +35,8 @@ def judge_command(
     judge: typed.JudgeName = "local",
     settings: JudgingOptions = JudgingOptions(),
     shard: typed.Shard = None,
+    engine: typed.Engine = "local",
+    address: typed.Address = None,
     batch: typed.Batch = None,
     live: bool = False,
     cancel: bool = False,
@@ -103,10 +105,22 @@ def judge_command(
                           folder=batch, live=live, cancel=cancel)  # fmt: skip
         return
     require(not live and not cancel, "`--live` and `--cancel` go with `--batch FOLDER`.")
-    if shard is not None or (not several and _is_folder(output)):
-        require(not several, "`--shard` takes one judge. Judge with one after another.")
-        _judge_folder(items, output, settings, judge=judges[0], rubric=rubric, shard=shard,
-                      printed=printed)  # fmt: skip
+    if shard is not None or engine != "local" or (not several and _is_folder(output)):
+        rule = "`--shard` and `--engine` take one judge. Judge with one after another."
+        require(not several, rule)
+        about = {"rubric": rubric, "shard": shard, "settings": settings}
+        judged_by: Any = partial(judging.judge_folder, judge=judges[0])
+        if engine == "ray":
+            from voirdire.scale import judge_with_ray
+
+            usual = AskingOptions()
+            changed = {
+                x: getattr(asking, x) for x in ASKING if getattr(asking, x) != getattr(usual, x)
+            }
+            judged_by = partial(judge_with_ray, judge=judge, model=changed, address=address)
+        _judge_folder(
+            partial(judged_by, items, output, **about), items, settings, judges[0], printed
+        )
         return
     judged = run_judges(items, str(output), settings, judge=judge, judges=judges, rubric=rubric)
     result: Any = judged if several else judged[0]
@@ -120,13 +134,10 @@ def _is_folder(output: Path) -> bool:
 
 
 def _judge_folder(
+    judged_by: Any,
     source: str,
-    folder: Path,
     settings: judging.JudgingSettings,
-    *,
     judge: Any,
-    rubric: str,
-    shard: str | None,
     printed: printing.Printed,
 ) -> None:
     """Judge a folder of files, or a shard of it; what fails of it is said, and is the status."""
@@ -134,9 +145,7 @@ def _judge_folder(
         source, store=settings.store, keeps=not isinstance(judge, str)
     )
     with keeping, watch_judges(source) as tell:
-        told = partial(tell, "judging")
-        about: dict[str, Any] = {"judge": judge, "rubric": rubric, "settings": settings}
-        summary = judging.judge_folder(source, folder, shard=shard, progress=told, **about)
+        summary = judged_by(progress=partial(tell, "judging"))
     printed.print(summary, reporting.ResultTables(summary))
     failed = list(summary.failed.items())
     for name, why in failed[:_MOST_SAID]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from inspect import get_annotations, signature
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
@@ -107,6 +107,7 @@ def _option(name: str, **more: Any) -> Parameter:
 
 # Kinds ----------------------------------------------------------------------------------------
 
+Address: TypeAlias = Annotated[str | None, _option("Address")]
 AsCsv: TypeAlias = Annotated[bool, _option("AsCsv")]
 AsJson: TypeAlias = Annotated[bool, _option("AsJson")]
 Batch: TypeAlias = Annotated[Path | None, _option("Batch")]
@@ -114,6 +115,7 @@ Behavior: TypeAlias = Annotated[str | None, _option("Behavior")]
 Columns: TypeAlias = Annotated[Any, _option("columns")]
 Comparisons: TypeAlias = Annotated[str | None, _option("Comparisons", validator=is_source)]
 DryRun: TypeAlias = Annotated[bool, _option("DryRun")]
+Engine: TypeAlias = Annotated[Literal["local", "ray"], _option("Engine")]
 Format: TypeAlias = Annotated[str | None, _option("Format")]
 Items: TypeAlias = Annotated[str, _option("Items", validator=is_source)]
 JudgeName: TypeAlias = Annotated[str, _option("Judge")]

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["FolderSummary", "judge_folder"]
+__all__ = ["FolderJob", "FolderSummary", "judge_folder", "judge_parts", "plan_folder"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,34 +135,102 @@ def judge_folder(
     >>> first.judged.n_items, first.n_files_there, again.judged.n_items, again.n_files_there
     (2, 0, 0, 2)
     """
-    told = change_fields(settings or JudgingSettings(), changed)
-    if told.limit is not None:
+    job = plan_folder(
+        source,
+        output,
+        plan=partial(plan_judging, judge, rubric),
+        shard=shard,
+        suffix=suffix,
+        settings=change_fields(settings or JudgingSettings(), changed),
+    )
+    record = RunRecord(job.plan, progress)
+    place, share = job.folder / STORE_NAME, job.shard
+    if share is not None:  # another machine has another shard, and no lock is sure there
+        place = place.with_stem(f"{place.stem}-{share.number}-of-{share.of}")
+    failed = judge_parts(job, job.todo, record=record, store=place, stopping=stopping)
+    return job.summarize(record, failed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderJob:
+    """What a run over a folder is to do: `outputs` is all of it, `todo` what is not there."""
+
+    plan: JudgingPlan
+    settings: JudgingSettings
+    folder: Path
+    shard: Shard | None
+    outputs: dict[Path, ItemPart]
+    todo: dict[Path, ItemPart]
+
+    def summarize(self, record: RunRecord, failed: Mapping[str, str]) -> FolderSummary:
+        """Sum up what was judged, and which files were not."""
+        record.add([], make_verdicts([], [], self.plan))  # there may have been nothing
+        judged = record.summarize(
+            output=str(self.folder),
+            layout=self.settings.layout,
+            dropped_output=str(self.folder / "*.dropped.jsonl") if record.set_aside.count else None,
+        )
+        return FolderSummary(
+            judged=judged,
+            n_files=len(self.outputs),
+            n_files_there=len(self.outputs) - len(self.todo),
+            failed=failed,
+        )
+
+
+def plan_folder(
+    source: str | Path,
+    output: str | Path,
+    *,
+    plan: Callable[..., JudgingPlan],
+    shard: Shard | str | None,
+    suffix: str,
+    settings: JudgingSettings,
+) -> FolderJob:
+    """Check what is asked for, and find out what of it is not there."""
+    if settings.limit is not None:
         msg = "`limit` must be left out for a folder. Try the judge on one of its files."
         raise InputError(msg)
-    plan = plan_judging(judge, rubric, threshold=told.threshold, judged=told.judged, whole=False)
-    check_behavior(told.behavior, plan.rubric)
+    made = plan(threshold=settings.threshold, judged=settings.judged, whole=False)
+    check_behavior(settings.behavior, made.rubric)
     verdict_format(Path(f"any{suffix}"))
-    nothing = make_verdicts([], [], plan)
-    columns = nothing.frame(told.layout).columns  # raises where they clash
-    folder = make_folder(output)
+    folder = Path(output)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        msg = f"`output` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
+        raise InputError(f"{msg}Name another.") from error
     share = Shard.read(shard) if isinstance(shard, str) else shard
-    parts = list_parts(source, share)
-    about = {"fingerprint": plan.fingerprint} | _what_changes_verdicts(told)
-    outputs = name_outputs(parts, folder, about=about, suffix=suffix)
+    about = {"fingerprint": made.fingerprint} | _what_changes_verdicts(settings)
+    outputs = name_outputs(list_parts(source, share), folder, about=about, suffix=suffix)
     todo = {
         target: part
         for target, part in outputs.items()
-        if not target.exists() or (told.retry_failures and _has_failures(target))
+        if not target.exists() or (settings.retry_failures and _has_failures(target))
     }
+    return FolderJob(
+        plan=made, settings=settings, folder=folder, shard=share, outputs=outputs, todo=todo
+    )
+
+
+def judge_parts(
+    job: FolderJob,
+    todo: Mapping[Path, ItemPart],
+    *,
+    record: RunRecord,
+    store: Path,
+    stopping: threading.Event | None = None,
+) -> dict[str, str]:
+    """Judge parts, each into its output; return why some were not, by their names.
+
+    Replies are kept in `store` where the settings name none.
+    """
+    plan, told = job.plan, job.settings
+    columns = make_verdicts([], [], plan).frame(told.layout).columns  # raises where they clash
     with ExitStack() as stack:
-        record = RunRecord(plan, progress)
-        record.add([], nothing)
         replies = told.replies
         if isinstance(plan.judge, EngineJudge):
-            own = folder / STORE_NAME
-            if share is not None:  # another machine has another shard, and no lock is sure there
-                own = own.with_stem(f"{own.stem}-{share.number}-of-{share.of}")
-            place = own if replies.store is None else replies.store
+            place = store if replies.store is None else replies.store
             replies = StoredReplies(place, replies.retry_failures)
             replies = stack.enter_context(open_replies(replies))
         run = _Run(plan, told, todo, record=record)
@@ -173,28 +242,7 @@ def judge_folder(
             run.add(verdicts.frame(told.layout), n_items=len(verdicts.items))
         record.report(finishing=True)
         run.publish(columns)
-    judged = record.summarize(
-        output=str(folder),
-        layout=told.layout,
-        dropped_output=str(folder / "*.dropped.jsonl") if record.set_aside.count else None,
-    )
-    return FolderSummary(
-        judged=judged,
-        n_files=len(outputs),
-        n_files_there=len(outputs) - len(todo),
-        failed=run.failed,
-    )
-
-
-def make_folder(output: str | Path) -> Path:
-    """Make the folder of an output where it is missing."""
-    folder = Path(output)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        msg = f"`output` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
-        raise InputError(f"{msg}Name another.") from error
-    return folder
+        return run.failed
 
 
 _NOT_IN_KEYS = ("store", "retry_failures", "workers", "limit", "threshold", "judged")

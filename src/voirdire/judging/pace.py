@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from voirdire.errors import CostLimitReachedError
 from voirdire.records import Usage
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from voirdire.judging.model_settings import LlmJudge
     from voirdire.models import ChatRequest
 
-__all__ = ["LONGEST_WAIT_S", "Pace", "format_dollars", "renew"]
+__all__ = ["LONGEST_WAIT_S", "Pace", "SharedLimits", "format_dollars", "renew"]
 
 LONGEST_WAIT_S = 600.0
 """Longest wait that a server may ask for."""
@@ -28,6 +28,16 @@ _WEIGHT = 0.1
 """Weight of the newest call in the means."""
 
 
+class SharedLimits(Protocol):
+    """Requests, tokens and US dollars of several processes together."""
+
+    async def lease(self, tokens: float, cost: float) -> float:
+        """Take a place for a request; the seconds until then, infinite where no money is left."""
+
+    def settle(self, cost: float, paid: float) -> None:
+        """Say what a request cost that was expected to cost `cost`."""
+
+
 class Pace:
     """Lets calls through in the order of arrival, as fast as all limits allow.
 
@@ -36,6 +46,9 @@ class Pace:
     the calls in flight and of one more, is within the budget; until the first usage is known, one
     call is in flight.
     """
+
+    shared: ClassVar[SharedLimits | None] = None
+    """Limits that other processes share; set once in a process."""
 
     def __init__(self, judge: LlmJudge) -> None:
         self.price = judge.known_price
@@ -55,6 +68,7 @@ class Pace:
         self._seconds_each = [60.0 / amount if amount else 0.0 for amount in per_minute]
         self._next = [0.0, 0.0]
         self._not_before = 0.0
+        self._leased: dict[int, float] = {}
         self._changed = asyncio.Event()
 
     async def enter(self, request: ChatRequest) -> int:
@@ -83,8 +97,25 @@ class Pace:
         self.n_sent += 1
         return self.n_sent
 
+    async def _lease(self, request: ChatRequest) -> float:
+        """Take a place among all processes; the seconds until then."""
+        if self.shared is None:
+            return 0.0
+        self._leased[id(request)] = cost = self._cost_of(request)
+        wait_s = await self.shared.lease(self._tokens_of(request), cost)
+        if math.isinf(wait_s):
+            del self._leased[id(request)]
+            error = CostLimitReachedError("`max_cost` of all processes together is reached.")
+            self.stop(error)
+            raise error
+        return wait_s
+
     def leave(self, request: ChatRequest, usage: Usage | None, *, may_cost: bool) -> None:
         """End a call: learn from its usage; one of unknown usage may have been charged."""
+        leased = self._leased.pop(id(request), None)
+        if self.shared is not None and leased is not None:
+            paid = 0.0 if usage is None or self.price is None else self.price.cost(usage)
+            self.shared.settle(leased, leased if usage is None and may_cost else paid)
         if usage is None and may_cost:
             self.perhaps_spent += self._cost_of(request)
         elif usage is not None:
@@ -190,7 +221,7 @@ class Pace:
     async def _wait_for_rates(self, request: ChatRequest) -> None:
         """Take a place in time for the request and its tokens, and wait for it."""
         loop = asyncio.get_running_loop()
-        at = loop.time()
+        at = loop.time() + await self._lease(request)
         if any(self._seconds_each):
             amounts = (1.0, self._tokens_of(request))
             at = max(at, *self._next)

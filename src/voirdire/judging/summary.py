@@ -195,6 +195,7 @@ class JudgingSummary(Tabular, rows="questions"):
 
 # Sums ---------------------------------------------------------------------------------------------
 
+_SUMS = ("n_items", "n_reused", "_sums", "_labels", "_failures", "_examples", "_values")
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 _ENOUGH = 3
 
@@ -299,6 +300,27 @@ class RunRecord:
             elif question.kind != "text":
                 labels = chain.from_iterable(given) if question.kind == "multilabel" else given
                 self._labels.update((question.id, label) for label in labels)
+
+    def state(self) -> dict[str, Any]:
+        """Return the sums, for a record of the same plan in another process."""
+        kept = {name: getattr(self, name) for name in _SUMS}
+        return kept | {"calls": self.calls, "dropped": self.set_aside.first,
+                       "n_dropped": self.set_aside.count}  # fmt: skip
+
+    def merge(self, state: Mapping[str, Any]) -> None:
+        """Add the sums of another record of the same plan."""
+        self.n_items += state["n_items"]
+        self.n_reused += state["n_reused"]
+        for key, value in state["_sums"].items():
+            self._sums[key] = self._sums[key] + value
+        self._labels.update(state["_labels"])
+        self._failures.update(state["_failures"])
+        self._examples = state["_examples"] | self._examples
+        self._values |= state["_values"]
+        self.set_aside.add(state["dropped"])
+        self.set_aside.count += state["n_dropped"] - len(state["dropped"])
+        calls = state["calls"]
+        self.calls = calls if self.calls is None or calls is None else self.calls + calls
 
     def notes(self) -> tuple[str, ...]:
         """Write the notes of the plan, and those about the items."""
