@@ -86,7 +86,8 @@ def test_reliability_is_told_by_slice(call, study, tmp_path):
     shown, told = call("examine", *people, *asked), call("examine", *people, *asked, "--json")
 
     assert "Probabilities by slice" in shown.out
-    easy, hard = json.loads(told.out)["reliability"]
+    [question] = json.loads(told.out)["questions"]
+    easy, hard = question["reliability"]
     assert [easy["value"], hard["value"]] == ["easy", "hard"]
     assert easy["brier"]["calibration_error"]["low"] == 0
     # the majority of three who slip in 1 of 20 is wrong in 3 (1/20)^2 (19/20) + (1/20)^3

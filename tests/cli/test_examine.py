@@ -893,7 +893,6 @@ def test_json_is_alone_on_stdout(call, files, extra):
         "cautions",
         "settings",
         "understood",
-        "reliability",
     }
 
 

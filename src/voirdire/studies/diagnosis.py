@@ -37,7 +37,6 @@ __all__ = [
     "SliceReliability",
     "diagnose",
     "diagnose_annotators",
-    "measure_slices",
 ]
 
 # Slices ---------------------------------------------------------------------------------------
@@ -204,10 +203,11 @@ def diagnose(
     alignment: AlignmentName | VectorizedScore,
     metadata: Any = None,
     columns: Sequence[str] | None = None,
-) -> Diagnosis:
+) -> tuple[Diagnosis, tuple[SliceReliability, ...]]:
     """Diagnose the annotators and the judges of one question, in slices by the metadata.
 
-    A judge's failures take part in nothing here, and neither do imbalance weights.
+    A judge's failures take part in nothing here, and neither do imbalance weights. Where judges
+    state probabilities, these are measured in every slice too.
     """
     cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
     is_text = matrix.kind == "text"
@@ -224,7 +224,7 @@ def diagnose(
         )
         gaps = item_gaps(prepare(labels, replace(plan, weights=None)))
         slices = [_compare_slices(own, cuts, matrix, plan) for own in gaps]
-    return Diagnosis(
+    diagnosis = Diagnosis(
         annotators=diagnose_annotators(matrix, plan.false_discovery_rate),
         judges=tuple(
             JudgeDiagnosis(
@@ -235,6 +235,7 @@ def diagnose(
         slices_skipped=skipped,
         n_items_unknown=n_unknown,
     )
+    return diagnosis, tuple(_measure_slices(matrix, cuts, plan.confidence_level))
 
 
 def diagnose_annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
@@ -285,8 +286,8 @@ class SliceReliability:
 
     Attributes
     ----------
-    judge, question : str
-        Whose probabilities, and of what.
+    judge : str
+        Whose probabilities.
     column, value : str
         Which slice.
     mean_probability : float
@@ -298,7 +299,6 @@ class SliceReliability:
     """
 
     judge: str
-    question: str
     column: str
     value: str
     mean_probability: Share
@@ -306,13 +306,12 @@ class SliceReliability:
     brier: BrierDecomposition
 
 
-def measure_slices(
-    matrix: LabelMatrix, metadata: Any, columns: Sequence[str] | None, confidence_level: float
+def _measure_slices(
+    matrix: LabelMatrix, cuts: dict[str, _Cut], confidence_level: float
 ) -> Iterator[SliceReliability]:
     """Measure the probabilities of each judge in every slice with at least 10 items."""
     if matrix.kind != "boolean" or matrix.probabilities is None:
         return
-    cuts, _, _ = _cut_items(metadata, columns, matrix.items)
     truth = np.array([*map(bool, matrix.categories), False])[matrix.majority]
     for judge, stated in zip(matrix.judges, matrix.probabilities.T, strict=True):
         is_known = ~np.isnan(stated) & (matrix.majority >= 0)
@@ -323,7 +322,6 @@ def measure_slices(
                     continue
                 yield SliceReliability(
                     judge=judge,
-                    question=matrix.question,
                     column=column,
                     value=value,
                     mean_probability=float(stated[rows].mean()),

@@ -15,7 +15,7 @@ from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the
 from voirdire.io.cells import label_text
 from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
 from voirdire.stats.label_arrays import is_present
-from voirdire.studies.diagnosis import Diagnosis, diagnose
+from voirdire.studies.diagnosis import Diagnosis, SliceReliability, diagnose
 from voirdire.studies.gold import GoldResult, measure_matrix
 
 if TYPE_CHECKING:
@@ -111,6 +111,9 @@ class QuestionFindings:
         Pairs of judges, per alignment; empty with one judge, or more than 60.
     diagnosis : Diagnosis or None
         Outlier annotators, sure and split items, slices.
+    reliability : tuple of SliceReliability
+        For booleans with probabilities and metadata: how well calibrated each judge is in every
+        slice with at least 10 items, beside the annotators' majority.
     against_majority : tuple of GoldResult
         For booleans and choices: each judge beside the annotators' majority, as if it were the
         truth; tied items are left out.
@@ -129,6 +132,7 @@ class QuestionFindings:
     agreement: PanelAgreement | None = field(default=None, repr=False)
     comparisons: tuple[JudgeDifference, ...] = field(default=(), repr=False)
     diagnosis: Diagnosis | None = field(default=None, repr=False)
+    reliability: tuple[SliceReliability, ...] = field(default=(), repr=False)
     against_majority: tuple[GoldResult, ...] = field(default=(), repr=False)
     disputed: tuple[DisputedItem, ...] = field(default=(), repr=False)
 
@@ -179,6 +183,9 @@ def find_around(
             matrix, matrix.majority, confidence_level=level, seed=plan.seed
         )
     labels, n_labels = _label_shares(matrix)
+    diagnosis, reliability = diagnose(
+        matrix, plan, alignment=alignment, metadata=metadata, columns=slices
+    )
     return QuestionFindings(
         question=matrix.question,
         kind=matrix.kind,
@@ -189,7 +196,8 @@ def find_around(
         n_labels=n_labels,
         agreement=agreement,
         comparisons=tuple(comparisons),
-        diagnosis=diagnose(matrix, plan, alignment=alignment, metadata=metadata, columns=slices),
+        diagnosis=diagnosis,
+        reliability=reliability,
         against_majority=tuple(by_majority),
         disputed=disputed,
     )

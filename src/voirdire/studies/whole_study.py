@@ -21,7 +21,6 @@ from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.plan import TestPlan
 from voirdire.stats.results import html_table, make_caution, summary_rows, text_table
-from voirdire.studies.diagnosis import SliceReliability, measure_slices
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
@@ -121,9 +120,6 @@ class Examination(Tabular, rows="examinations"):
         One line about the labels that were read.
     cautions : tuple of Caution
         Cautions about the whole, such as selection of the best of several judges.
-    reliability : tuple of SliceReliability
-        For booleans with probabilities and metadata: how well calibrated each judge is in every
-        slice, beside the annotators' majority.
     """
 
     results: tuple[AltTestResult, ...] = field(metadata={"key": "examinations"})
@@ -133,7 +129,6 @@ class Examination(Tabular, rows="examinations"):
     questions: tuple[QuestionFindings, ...] = field(default=(), repr=False)
     understood: str = ""
     cautions: tuple[Caution, ...] = field(default=(), repr=False)
-    reliability: tuple[SliceReliability, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return text_table(summary_rows(self._ranked())) if self.results else "no results"
@@ -312,7 +307,6 @@ def examine(
         alignments = {by_kind: by_kind}
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
-    reliability: list[SliceReliability] = []
     for question in study.questions:
         matrix = align(
             study.judges,
@@ -330,8 +324,6 @@ def examine(
         if around:
             sides = [side.of_questions([question]) for side in (study.humans, study.judges)]
             findings.append(find_around(matrices, plan, sides, metadata, slices))
-        if around and metadata is not None:
-            reliability += measure_slices(matrix, metadata, slices, plan.confidence_level)
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     if metadata is not None:
@@ -353,7 +345,6 @@ def examine(
         },
         questions=tuple(findings),
         cautions=_caution_choice(len({row.judge for row in results}), plan),
-        reliability=tuple(reliability),
     )
 
 

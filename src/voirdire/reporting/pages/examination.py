@@ -142,7 +142,6 @@ def examination_view(
             place=f"q{place + 1}",
             families={alignment: families[alignment] for alignment in order},
             findings=findings.get(name) or QuestionFindings(question=name),
-            reliability=tuple(x for x in report.reliability if x.question == name),
             dropped=tuple(x for x in report.dropped if x.question in (name, *[None][place:])),
         )
         questions.append(question)
@@ -482,8 +481,8 @@ def _folds(question: Question, *, n_questions: int) -> Iterator[Part]:
         yield fold("controls", _controls_table(question))
     if differences := [x for x in findings.comparisons if x.alignment in [*question.families][:1]]:
         yield fold("differences", *_differences(differences))
-    if question.reliability:
-        table = _reliability_table(question.reliability)
+    if question.findings.reliability:
+        table = _reliability_table(question.findings.reliability)
         yield fold("reliability", table, shown_in="terminal")
     if diagnosis := list(_diagnosis(findings)):
         yield fold("diagnosis", *diagnosis)

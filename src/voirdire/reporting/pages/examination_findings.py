@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from voirdire._types import Finding
     from voirdire.records import Dropped
     from voirdire.stats import AltTestResult
-    from voirdire.studies import Examination, SliceReliability
+    from voirdire.studies import Examination
     from voirdire.studies.findings import DisputedItem, QuestionFindings
 
 __all__ = [
@@ -77,8 +77,6 @@ class Question:
         By alignment, then by judge with the highest ρ first, the rows by ε.
     findings : QuestionFindings
         What does not depend on ε.
-    reliability : tuple of SliceReliability
-        How far probabilities can be taken at their word in slices.
     dropped : tuple of Dropped
         What was set aside of it.
     """
@@ -87,7 +85,6 @@ class Question:
     place: str
     families: dict[str, dict[str, list[AltTestResult]]]
     findings: QuestionFindings
-    reliability: tuple[SliceReliability, ...]
     dropped: tuple[Dropped, ...]
 
     @property
