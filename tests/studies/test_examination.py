@@ -41,19 +41,6 @@ def test_figures_are_those_of_the_arrays():
         assert [a.annotator for a in row.annotators] == ["ann", "bob", "eve", "kim"]
 
 
-def test_failures_and_missing_items_are_said():
-    judges, humans, _ = labels()
-    judges["first"] |= dict.fromkeys(range(5))
-    judges["second"] = {item: label for item, label in judges["second"].items() if item > 2}
-
-    found = alt_tests(judges=judges, humans=humans)
-
-    first, second = found["first"], found["second"]
-    assert (first.worst_case.n_failures, second.worst_case.n_failures) == (5, 0)
-    assert "3 of 50 annotated items were not judged" in second.warnings
-    assert not any("not judged" in sentence for sentence in first.warnings)
-
-
 def test_a_judge_that_writes_its_labels_unlike_every_annotator_is_noticed():
     judges, humans, _ = labels()
     judges["second"] = dict.fromkeys(range(50), "Yes.")
@@ -163,14 +150,6 @@ def test_a_function_is_called_by_its_name():
 
     assert (named.alignment, nameless.alignment) == ("same", "custom")
     assert named.annotators == alt_test(judges["first"], humans).annotators
-
-
-@pytest.mark.parametrize("strange", ["Accuracy", "", 3])
-def test_an_unknown_alignment_is_refused(strange):
-    judges, humans, _ = labels()
-
-    with pytest.raises(InputError, match="`alignment` must be one of 'accuracy', 'neg_rmse'"):
-        alt_test(judges["first"], humans, alignment=strange)
 
 
 @pytest.mark.edges

@@ -19,8 +19,6 @@ from voirdire.errors import (
     NoDataError,
 )
 from voirdire.io import read_labels
-from voirdire.records import Failure
-from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
 
 WIDE = pl.DataFrame({"item": [1, 2], "ann": ["yes", "no"], "bob": ["yes", None]})
@@ -93,38 +91,6 @@ ONE_EACH = {
 }
 
 
-def test_dicts_give_what_alt_test_gives(study):
-    humans, judges = study
-
-    [result] = examine(humans=humans, judges=judges["good"], plan=Plan(epsilon=0.1)).results
-
-    alone = voirdire.alt_test(judges["good"], humans, epsilon=0.1)
-    assert result.judge == "judge"
-    assert result.annotators == alone.annotators
-    assert result.uncertainty == alone.uncertainty
-
-
-def test_gold_labels_may_stand_in_a_frame(study):
-    humans, judges = study
-    frame = pl.DataFrame({"item": list(judges["good"]), "label": list(judges["good"].values())})
-
-    found = voirdire.outperforms_humans(judges["bad"], humans, gold=frame)
-
-    expected = voirdire.outperforms_humans(judges["bad"], humans, gold=judges["good"])
-    assert found == expected
-
-
-@pytest.mark.parametrize(
-    ("alignment", "label"), [("neg_rmse", 2), ("jaccard", {"a", "b"}), ("accuracy", True)]
-)
-def test_labels_of_every_kind_are_taken(alignment, label):
-    humans = {name: dict.fromkeys(range(40), label) for name in ("ann", "bob", "eve")}
-
-    found = examine(humans=humans, judges=dict.fromkeys(range(40), label), alignment=[alignment])
-
-    assert found.results[0].advantage_probability == 1
-
-
 def test_a_frame_of_one_named_judge_goes_under_its_own_name():
     assert few({"mine": NAMED}, WIDE).judges == ("gpt",)
     assert few({"mine": ONE}, WIDE).judges == ("mine",)
@@ -151,18 +117,6 @@ def test_ids_that_become_the_same_text_are_refused():
 
 
 # What is no answer, and what is set aside -----------------------------------------------------
-
-
-def test_what_a_judge_was_asked_and_did_not_answer_has_failed(study):
-    humans, judges = study
-    gone = {"t0": Failure(reason="timeout"), "t1": None, "t2": float("nan"), "t3": "can't tell"}
-    part = {item: label for item, label in judges["good"].items() if item != "t4"}
-
-    [result] = examine(humans=humans, judges=part | gone).results
-
-    assert result.worst_case.n_failures == 4
-    assert result.n_items == 55
-    assert "1 of 60 annotated items were not judged" in result.warnings
 
 
 def test_a_missing_label_in_a_frame_is_a_failure_of_the_judge():

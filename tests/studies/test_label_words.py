@@ -155,13 +155,6 @@ def test_a_text_that_reads_as_nan_is_missing_on_a_scale():
 # Declared labels ------------------------------------------------------------------------------
 
 
-def test_a_label_outside_the_universe_is_unknown():
-    [dropped] = beside("perhaps", labels=["yes", "no"]).dropped
-
-    assert dropped.reason == "unknown label: must be one of 'yes', 'no', got 'perhaps'"
-    assert beside("no", labels=["yes", "no"]).dropped == ()
-
-
 def test_a_set_with_one_label_outside_is_unknown_and_names_it():
     declared = {"kind": "multilabel", "good": ["a"], "labels": ["a", "b"]}
 

@@ -8,7 +8,6 @@ import pytest
 import voirdire
 from alt_test_oracle import benjamini
 from voirdire.errors import InputError
-from voirdire.records import as_plain
 from voirdire.studies import pool_questions
 
 
@@ -95,16 +94,3 @@ def test_only_one_judge_alignment_and_margin_pool(results, changed):
 def test_nothing_does_not_pool():
     with pytest.raises(InputError, match="one judge, alignment and epsilon, got 0 combinations"):
         pool_questions([])
-
-
-def test_any_iterable_will_do(results):
-    assert pool_questions(iter(results)) == pool_questions(tuple(results))
-
-
-def test_the_dict_has_every_figure(results):
-    pooled = pool_questions(results)
-
-    found = as_plain(pooled)
-
-    assert found.keys() == vars(pooled).keys()
-    assert found["questions"] == [vars(row) for row in pooled.questions]
