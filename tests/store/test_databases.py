@@ -3,7 +3,9 @@
 import sqlite3
 import stat
 import sys
+import warnings
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -14,6 +16,27 @@ from voirdire.errors import InputError
 from voirdire.store import open_store
 
 SECRET = "s3cr3t-p4ss"
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "ext4", "fuseblk"])
+def test_a_file_on_a_network_disk_is_warned_of(kind, tmp_path, monkeypatch):
+    read = Path.read_text
+    mounts = f"none / overlay rw 0 0\nhost:/d {tmp_path} {kind} rw 0 0\n"
+    monkeypatch.setattr(
+        Path,
+        "read_text",
+        lambda self, **k: mounts if str(self) == "/proc/mounts" else read(self, **k),
+    )
+    place = tmp_path / "deeper" / "r.sqlite"
+    place.parent.mkdir()
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        open_store(place).close()
+
+    said = [str(each.message) for each in found]
+    expected = kind in ("nfs4", "cifs", "fuse.sshfs")
+    assert [f"on a network disk ({kind})" in text for text in said] == [True] * expected
 
 
 @pytest.mark.parametrize("written", ["{}", "{folder}/{}", "sqlite:///{}", "SQLite:///{folder}/{}"])

@@ -7,8 +7,10 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import threading
 import time
+import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -205,6 +207,23 @@ def read_code(error: sa.exc.DBAPIError) -> str:
     return name or getattr(error.orig, "sqlstate", None) or "no code"
 
 
+_NETWORKS = re.compile(r"nfs|cifs|smb|sshfs|lustre|gpfs|beegfs|ceph|gluster|s3|gcs|rclone")
+
+
+def _warn_of_network(path: Path) -> None:
+    """Warn of a file on a network disk, whose locks do not hold between machines."""
+    with contextlib.suppress(OSError):  # elsewhere than on Linux
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+        places = {row[1]: row[2] for row in mounts}
+        kind = next((places[str(x)] for x in path.parents if str(x) in places), "")
+        if _NETWORKS.search(kind):
+            msg = (
+                f"{path}: the store is on a network disk ({kind}), where several machines may "
+                "damage it. Use one machine, or name a store in PostgreSQL."
+            )
+            warnings.warn(msg, UserWarning, stacklevel=2)
+
+
 # The store ------------------------------------------------------------------------------------
 
 
@@ -284,6 +303,7 @@ class ReplyStore:
         if self._is_sqlite:
             sa.event.listen(self._engine, "connect", lambda made, _: made.executescript(_SETTINGS))
             path = Path(str(url.database))
+            _warn_of_network(path)
             if not makes and not path.exists():
                 raise InputError(_MISSING.format(path, "no file"))
             # Its owner alone can read it, since responses are private. An existing file is not
