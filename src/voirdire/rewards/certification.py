@@ -151,9 +151,16 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
         If they are not required; also if a certificate rests on an ε that is not advised for any
         kind of annotators and is not stricter than all that are.
     """
-    statuses = certified(model)
-    paying = [statuses[name] for name in (*list_paying_propositions(model), *model.questions)]
-    _warn_of_margins(model, [row for row in paying if row.is_valid], stacklevel)
+    statuses, name = certified(model), shorten(model.name)
+    paying = [statuses[x] for x in (*list_paying_propositions(model), *model.questions)]
+    if names := [x.proposition for x in paying if x.is_valid and _UNADVISED in x.reason]:
+        advised = ", ".join(f"{epsilon:g} for {kind}" for epsilon, kind in _ADVISED.items())
+        msg = (
+            f"reward {name!r} has certificates under a margin ε that is not among the advised ones "
+            f"({advised}) for {list_names(names)}. A judge passes under any margin that is wide "
+            "enough."
+        )
+        warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
     lacking = [row for row in paying if not row.is_valid]
     if not lacking:
         return
@@ -161,84 +168,82 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
         reasons = "; ".join(f"{row.proposition}: {row.reason}" for row in lacking)
         msg = (
             "`require_certified` must find a valid certificate for every proposition with a "
-            f"weight; reward {shorten(model.name)!r} lacks {len(lacking)} ({reasons}). Examine its "
+            f"weight; reward {name!r} lacks {len(lacking)} ({reasons}). Examine its "
             "judge with `voirdire examine --certificate`, and fit with that certificate."
         )
         raise InputError(msg)
-    names = list_names([row.proposition for row in lacking])
-    count = "1 proposition" if len(lacking) == 1 else f"{len(lacking)} propositions"
+    names = [row.proposition for row in lacking]
+    count = "1 proposition" if len(names) == 1 else f"{len(names)} propositions"
     msg = (
-        f"reward {shorten(model.name)!r} pays for {count} without a valid certificate: "
-        f"{names}. Nobody has shown that its judge may replace people there."
+        f"reward {name!r} pays for {count} without a valid certificate: {list_names(names)}. "
+        "Nobody has shown that its judge may replace people there."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
 
 
 def _find_status(model: RewardModel, proposition: str) -> CertificateStatus:
-    if not model.certificates:
-        return _make_status(proposition, "none", "never examined")
-    if not model.judge.fingerprint:
-        return _make_status(
-            proposition, "no_judge", "the weights were given by hand, for any judge"
-        )
+    """Find the status of a proposition: that of the certificate which counts."""
     statuses = [
-        status
+        CertificateStatus(
+            proposition=proposition,
+            state=found[0],
+            reason=found[1],
+            certificate=certificate.content_hash,
+        )
         for certificate in model.certificates
-        if (status := _read_status(model, certificate, proposition)) is not None
+        if model.judge.fingerprint and (found := _read_status(model, certificate, proposition))
     ]
-    if not statuses:
-        return _make_status(proposition, "none", "never examined")
-    return min(statuses, key=lambda status: _ORDER.index(status.state))
+    if statuses:
+        return min(statuses, key=lambda status: _ORDER.index(status.state))
+    if model.certificates and not model.judge.fingerprint:
+        reason = "the weights were given by hand, for any judge"
+        return CertificateStatus(proposition=proposition, state="no_judge", reason=reason)
+    return CertificateStatus(proposition=proposition, state="none", reason="never examined")
 
 
 def _read_status(
     model: RewardModel, certificate: Certificate, proposition: str
-) -> CertificateStatus | None:
+) -> tuple[CertificateState, str] | None:
     """Read the status that one certificate gives; None where it is not about the proposition."""
     rows = [row for row in certificate.examinations if row.get("question") == proposition]
     if not rows:
         return None
-    mark = certificate.content_hash
     if certificate.rubric_hash not in (None, model.rubric.content_hash):
-        reason = f"examined under another rubric ({shorten(certificate.rubric_hash, width=19)})"
-        return _make_status(proposition, "other_rubric", reason, mark)
-    fingerprints = {name: _list_fingerprints(about) for name, about in certificate.judges.items()}
-    of_judge = [
-        row for row in rows if model.judge.fingerprint in fingerprints.get(_name_judge(row), ())
-    ]
-    of_judge_alone = [row for row in of_judge if len(fingerprints[_name_judge(row)]) == 1]
-    if not of_judge_alone:
+        other = shorten(certificate.rubric_hash, width=19)
+        return "other_rubric", f"examined under another rubric ({other})"
+    fingerprints = {
+        # none, one, or those of several runs
+        name: {*map(str, x)} if isinstance(x := about.get("fingerprint"), list | tuple) else {x}
+        for name, about in certificate.judges.items()
+    }
+    own = model.judge.fingerprint
+    of_judge = [row for row in rows if own in fingerprints.get(str(row.get("judge")), ())]
+    alone = [row for row in of_judge if len(fingerprints[str(row.get("judge"))]) == 1]
+    if not alone:
         reason = "examined for another judge or other settings of it"
         if of_judge:  # the certificate does not record which run asked which question
             reason = "examined together with verdicts of other runs"
-        names = ", ".join(sorted({repr(shorten(_name_judge(row))) for row in rows}))
-        return _make_status(proposition, "other_judge", f"{reason} ({names})", mark)
+        names = ", ".join(sorted({repr(shorten(str(row.get("judge")))) for row in rows}))
+        return "other_judge", f"{reason} ({names})"
     threshold = certificate.settings.get("threshold")
     if isinstance(threshold, Mapping):
         threshold = threshold.get(proposition)
     [own_threshold] = get_thresholds(model.judge.threshold, [proposition])
     if isinstance(threshold, int | float) and threshold != own_threshold:
         reason = f"examined under the threshold {threshold:g} instead of {own_threshold:g}"
-        return _make_status(proposition, "other_judge", reason, mark)
+        return "other_judge", reason
     worst = [
         row
-        for row in of_judge_alone
+        for row in alone
         if row.get("outcome") != "passed" or _explain_margin(row.get("epsilon")) == _TOO_WIDE
     ]
-    if not worst:
-        return _make_status(proposition, "passed", _write_figures(of_judge_alone), mark)
-    is_failed = any(row.get("outcome") == "failed" for row in worst)
-    return _make_status(
-        proposition, "failed" if is_failed else "no_evidence", _write_figures(worst), mark
-    )
-
-
-def _write_figures(rows: list[Mapping[str, Any]]) -> str:
-    return ", ".join(
+    figures = ", ".join(
         f"{shorten(str(row.get('outcome')))} at ε {shorten(str(row.get('epsilon')))} "
         f"({shorten(str(row.get('alignment')))}; {_explain_margin(row.get('epsilon'))})"
-        for row in rows[:_MOST_NAMED]
+        for row in (worst or alone)[:_MOST_NAMED]
     )
+    is_failed = any(row.get("outcome") == "failed" for row in worst)
+    return "failed" if is_failed else "no_evidence" if worst else "passed", figures
 
 
 def _explain_margin(epsilon: Any) -> str:
@@ -250,40 +255,6 @@ def _explain_margin(epsilon: Any) -> str:
     if epsilon < min(_ADVISED):
         return "stricter than advised for any annotators"
     return _TOO_WIDE if epsilon > _WIDEST else _UNADVISED
-
-
-def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stacklevel: int) -> None:
-    """Warn where the judge passed under a margin that is not advised for any annotators."""
-    names = [row.proposition for row in passed if _UNADVISED in row.reason]
-    if not names:
-        return
-    advised = ", ".join(f"{epsilon:g} for {kind}" for epsilon, kind in _ADVISED.items())
-    msg = (
-        f"reward {shorten(model.name)!r} has certificates under a margin ε that is not among the "
-        f"advised ones ({advised}) for {list_names(names)}. A judge passes under any margin "
-        "that is wide enough."
-    )
-    warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel + 1)
-
-
-def _name_judge(row: Mapping[str, Any]) -> str:
-    return str(row.get("judge"))
-
-
-def _list_fingerprints(judge: Mapping[str, Any]) -> frozenset[Any]:
-    """List a judge's fingerprints in a certificate: none, one, or those of several runs."""
-    fingerprint = judge.get("fingerprint")
-    return frozenset(
-        map(str, fingerprint) if isinstance(fingerprint, list | tuple) else (fingerprint,)
-    )
-
-
-def _make_status(
-    proposition: str, state: CertificateState, reason: str, certificate: str | None = None
-) -> CertificateStatus:
-    return CertificateStatus(
-        proposition=proposition, state=state, reason=reason, certificate=certificate
-    )
 
 
 # The file ----------------------------------------------------------------------------------
