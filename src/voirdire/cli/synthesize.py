@@ -13,7 +13,7 @@ from voirdire.cli import printing
 from voirdire.cli.calls import say
 from voirdire.cli.models import OF_WRITER, make_judge
 from voirdire.cli.progress import running
-from voirdire.judging import ModelSettings
+from voirdire.judging import JudgingProgress, ModelSettings
 
 
 @typed.group_of()
@@ -62,16 +62,18 @@ def synthesize_command(
     """
     printed.check_streamed(output)
     printing.start_reading()
-    from voirdire.reporting.progress_text import synthesis_text
+    from voirdire.io.rows import estimate_rows
+    from voirdire.reporting.progress_text import judging_text
 
     own: Any = dict.fromkeys(("reasoning_effort", "base_url", "api_key_env", "price"))
     own |= {"language": settings.language, "seed": settings.seed}
     verifier = make_judge(judge, replace(asking, **own), options=())
+    total = estimate_rows(prompts)
     with running(prompts, store=settings.store) as lines:
 
-        def tell(state: rewards.SynthesisProgress) -> None:
-            text = synthesis_text(state, seconds=lines.seconds)
-            lines.tell("writing", state.n_prompts, state.n_prompts_in_all, text)
+        def tell(state: JudgingProgress) -> None:
+            text = judging_text(state, seconds=lines.seconds)
+            lines.tell("writing", state.n_items, total, text)
             lines.note(state.calls)
 
         summary = rewards.synthesize_file(

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingProgress, JudgingSummary, RunEstimate
     from voirdire.records import Dropped
-    from voirdire.rewards import SynthesisProgress
 
 __all__ = [
     "count_answered",
@@ -21,7 +20,6 @@ __all__ = [
     "failure_lines",
     "judging_text",
     "probing_text",
-    "synthesis_text",
 ]
 
 _MOST_REASONS = 5
@@ -47,20 +45,6 @@ def judging_text(state: JudgingProgress, *, seconds: float) -> str:
     parts += [f"{calls.n_in_flight} of {calls.concurrency} in flight"]
     parts += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
     parts += [f"{calls.n_failures:,} failed"] if calls.n_failures else []
-    return " · ".join(parts)
-
-
-def synthesis_text(state: SynthesisProgress, *, seconds: float) -> str:
-    """Describe a run of a writer: prompts, completions, calls, rate, cost."""
-    parts = [f"{state.n_prompts:,} of {counted(state.n_prompts_in_all, 'prompt')}"]
-    parts += [f"{state.n_written:,} completions"]
-    parts += [f"{state.n_rejected:,} rejected"] if state.n_rejected else []
-    calls = state.calls
-    parts += [f"{calls.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and calls.n_calls else []
-    parts += [] if calls.cost is None else [f"${calls.cost:,.4f}"]
-    parts.append(
-        "verifying" if state.is_judging else f"{calls.n_in_flight} of {calls.concurrency} in flight"
-    )
     return " · ".join(parts)
 
 

@@ -8,7 +8,6 @@ from voirdire.rewards.comparisons.order import LabelOrder as LabelOrder
 from voirdire.rewards.comparisons.order import default_order as default_order
 from voirdire.rewards.comparisons.pairs import PairSet as PairSet
 from voirdire.rewards.comparisons.pairs import pairs_of as pairs_of
-from voirdire.rewards.comparisons.reading import comparisons_of as comparisons_of
 from voirdire.rewards.comparisons.reading import read_comparisons as read_comparisons
 from voirdire.rewards.features import FeatureSet as FeatureSet
 from voirdire.rewards.features import feature_set as feature_set
@@ -53,7 +52,6 @@ from voirdire.rewards.synthesis.recipes import Sampled as Sampled
 from voirdire.rewards.synthesis.recipes import Slot as Slot
 from voirdire.rewards.synthesis.recipes import load_recipes as load_recipes
 from voirdire.rewards.synthesis.synthesize import SlotCount as SlotCount
-from voirdire.rewards.synthesis.synthesize import SynthesisProgress as SynthesisProgress
 from voirdire.rewards.synthesis.synthesize import SynthesisResult as SynthesisResult
 from voirdire.rewards.synthesis.synthesize import SynthesisSummary as SynthesisSummary
 from voirdire.rewards.synthesis.synthesize import synthesize as synthesize

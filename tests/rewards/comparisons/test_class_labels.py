@@ -6,7 +6,7 @@ import pytest
 from voirdire import load_rubric
 from voirdire.errors import InputError
 from voirdire.records import Verdicts
-from voirdire.rewards import comparisons_of, labelled_by_class
+from voirdire.rewards import labelled_by_class, read_comparisons
 
 RUBRIC = load_rubric("hard-refusal-example")
 NAMES = RUBRIC.propositions
@@ -32,7 +32,7 @@ def judged(rows, *, threshold=0.5, propositions=NAMES):
 
 @pytest.fixture
 def data():
-    return comparisons_of(
+    return read_comparisons(
         [{"id": name, "prompt": "Hi", "response": name, "label": "old"} for name in "abcd"],
         behavior="hard_refuse",
     )
@@ -68,7 +68,7 @@ def test_an_answer_that_is_missing_is_not_false(data):
 
 
 def test_a_behavior_that_is_not_the_rubrics_has_no_class():
-    data = comparisons_of(
+    data = read_comparisons(
         [{"id": name, "prompt": "Hi", "response": name} for name in "ab"], behavior="obey"
     )
 

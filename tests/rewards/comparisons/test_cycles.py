@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from rewards.fitting.fit_cases import RUBRIC
 from voirdire.errors import CyclicComparisonsWarning, UncertifiedWarning
 from voirdire.records import Verdicts
-from voirdire.rewards import FitSettings, comparisons_of, fit_reward
+from voirdire.rewards import FitSettings, fit_reward, read_comparisons
 
 
 def n_cyclic_of(rows):
     """Fit a reward on comparisons with some verdicts; count those in cycles."""
-    data = comparisons_of(rows, behavior="answer")
+    data = read_comparisons(rows, behavior="answer")
     judged = Verdicts(
         items=tuple(item.id for item in data.items),
         questions=RUBRIC.propositions,

@@ -8,7 +8,7 @@ import pytest
 
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Item, Message
-from voirdire.rewards import comparisons_of
+from voirdire.rewards import read_comparisons
 
 ROWS = [
     {"id": "a", "prompt": "Hi", "response": "Hello.", "label": "good", "base_reward": 0.5},
@@ -41,7 +41,7 @@ def test_rows_frames_files_and_items_say_the_same(tmp_path):
         items,
     ]
 
-    found = [comparisons_of(source, behavior="comply") for source in sources]
+    found = [read_comparisons(source, behavior="comply") for source in sources]
 
     assert {data.data_hash for data in found} == {found[0].data_hash}
     assert all(data.labels == ("good", "bad") for data in found)
@@ -49,9 +49,9 @@ def test_rows_frames_files_and_items_say_the_same(tmp_path):
 
 
 def test_comparisons_are_given_back():
-    data = comparisons_of(ROWS)
+    data = read_comparisons(ROWS)
 
-    assert comparisons_of(data) is data
+    assert read_comparisons(data) is data
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def test_comparisons_are_given_back():
     [("columns", {"label": "score"}), ("format", "csv"), ("base", "score"), ("behavior", "comply")],
 )
 def test_comparisons_that_are_read_take_no_layout(name, value):
-    data = comparisons_of(ROWS)
+    data = read_comparisons(ROWS)
 
     with pytest.raises(InputError, match=f"`{name}` must not be given with comparisons that are"):
-        comparisons_of(data, **{name: value})
+        read_comparisons(data, **{name: value})
 
 
 def test_a_behavior_may_stand_beside_comparisons_that_all_have_one():
-    data = comparisons_of(ROWS, behavior="comply")
+    data = read_comparisons(ROWS, behavior="comply")
 
-    assert comparisons_of(data, behavior="hard_refuse") is data
+    assert read_comparisons(data, behavior="hard_refuse") is data
 
 
 def test_missing_values_of_a_frame_are_nothing():
     frame = pl.DataFrame([ROWS[0] | {"base_reward": None}, ROWS[1] | {"label": None}]).to_pandas()
 
-    data = comparisons_of(frame)
+    data = read_comparisons(frame)
 
     assert data.labels == ("good", None)
     assert np.isnan(data.base_rewards[0])
@@ -82,14 +82,14 @@ def test_missing_values_of_a_frame_are_nothing():
 
 
 def test_numbers_of_numpy_are_numbers():
-    data = comparisons_of([row | {"base_reward": np.float32(2)} for row in ROWS])
+    data = read_comparisons([row | {"base_reward": np.float32(2)} for row in ROWS])
 
     assert data.base_rewards.tolist() == [2.0, 2.0]
 
 
 def test_frames_may_hold_ranked_lists_and_pairs():
-    ranked = comparisons_of(pl.DataFrame({"prompt": ["Hi"], "ranked": [["A", "B"]]}))
-    pair = comparisons_of(pl.DataFrame({"prompt": ["Hi"], "chosen": ["A"], "rejected": ["B"]}))
+    ranked = read_comparisons(pl.DataFrame({"prompt": ["Hi"], "ranked": [["A", "B"]]}))
+    pair = read_comparisons(pl.DataFrame({"prompt": ["Hi"], "chosen": ["A"], "rejected": ["B"]}))
 
     assert ranked.better.tolist() == pair.better.tolist() == [0]
 
@@ -100,7 +100,7 @@ def test_items_with_wrong_metadata_are_set_aside():
         for k, base in enumerate([1.0, 2.0, float("nan")])
     ]
 
-    data = comparisons_of(items)
+    data = read_comparisons(items)
 
     assert [item.id for item in data.items] == ["0", "1"]
     assert (data.dropped[0].item, data.dropped[0].line) == ("2", 3)
@@ -117,14 +117,14 @@ def test_items_with_wrong_metadata_are_set_aside():
 )
 def test_what_holds_no_comparisons_is_refused(source, message):
     with pytest.raises(InputError, match=message):
-        comparisons_of(source)
+        read_comparisons(source)
 
 
 def test_no_rows_are_refused():
     with pytest.raises(NoDataError, match="got no rows"):
-        comparisons_of([])
+        read_comparisons([])
 
 
 def test_a_column_that_no_row_has_is_refused():
     with pytest.raises(InputError, match="column `score` must exist"):
-        comparisons_of(ROWS, columns={"base_reward": "score"})
+        read_comparisons(ROWS, columns={"base_reward": "score"})

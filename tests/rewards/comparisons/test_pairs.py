@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.rewards import LabelOrder, comparisons_of, pairs_of
+from voirdire.rewards import LabelOrder, pairs_of, read_comparisons
 
 ORDER = LabelOrder.of("good > fair > poor, rude > bad")
 
@@ -26,7 +26,7 @@ def looped(rows, order):
 
 def of_labels(rows):
     """Give comparisons of prompts and labels."""
-    return comparisons_of(
+    return read_comparisons(
         [
             {"id": f"i{k}", "prompt": f"p{prompt}", "response": f"r{k}", "label": label}
             for k, (prompt, label) in enumerate(rows)
@@ -80,7 +80,7 @@ def as_tuples(pairs):
 
 def test_only_items_of_the_behavior_are_compared():
     rows = labelled(["good", "bad"]) + labelled(["good", "bad"], behavior="refuse", prompt="Lo")
-    data = comparisons_of(rows)
+    data = read_comparisons(rows)
 
     pairs = pairs_of(data, behavior="refuse", order=ORDER)
 
@@ -89,7 +89,7 @@ def test_only_items_of_the_behavior_are_compared():
 
 
 def test_margins_go_by_the_label_of_the_better_one():
-    data = comparisons_of(labelled(["bad", "good", "poor", "fair"]))
+    data = read_comparisons(labelled(["bad", "good", "poor", "fair"]))
 
     pairs = pairs_of(data, behavior="comply", order=ORDER, margin=0.5, margins={"good": 2})
 
@@ -99,7 +99,7 @@ def test_margins_go_by_the_label_of_the_better_one():
 
 
 def test_a_declared_pair_is_there_once_with_its_own_margin():
-    data = comparisons_of(
+    data = read_comparisons(
         [
             *labelled(["good", "bad"]),
             {"prompt": "Hi", "chosen": "Hi-0", "rejected": "Hi-1", "margin": 3},
@@ -115,7 +115,7 @@ def test_a_declared_pair_is_there_once_with_its_own_margin():
 
 
 def test_declared_pairs_come_in_the_order_of_their_prompts():
-    data = comparisons_of(
+    data = read_comparisons(
         [
             {"prompt": "a", "response": "1", "label": "bad"},
             {"prompt": "b", "chosen": "x", "rejected": "y"},
@@ -132,7 +132,7 @@ def test_declared_pairs_come_in_the_order_of_their_prompts():
 
 def test_two_margins_for_one_pair_are_refused():
     row = {"prompt": "a", "chosen": "x", "rejected": "y"}
-    data = comparisons_of([{**row, "margin": 1}, {**row, "margin": 2}], behavior="comply")
+    data = read_comparisons([{**row, "margin": 1}, {**row, "margin": 2}], behavior="comply")
 
     with pytest.raises(InputError, match="a pair must have one margin, got two"):
         pairs_of(data, behavior="comply", order=ORDER)
@@ -148,7 +148,7 @@ def test_two_margins_for_one_pair_are_refused():
     ],
 )
 def test_a_margin_is_above_zero(margins, message):
-    data = comparisons_of(labelled(["good", "bad"]))
+    data = read_comparisons(labelled(["good", "bad"]))
 
     with pytest.raises(InputError, match=message):
         pairs_of(data, behavior="comply", order=ORDER, **margins)

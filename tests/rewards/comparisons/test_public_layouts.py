@@ -6,7 +6,7 @@ import pytest
 
 from voirdire.errors import CyclicComparisonsWarning, InputError, UncertifiedWarning
 from voirdire.judging import ScriptedJudge, judge_file
-from voirdire.rewards import LabelOrder, comparisons_of, fit_reward, pairs_of, read_comparisons
+from voirdire.rewards import LabelOrder, fit_reward, pairs_of, read_comparisons
 from voirdire.rubrics import rubric_from_text
 
 ASKED = [{"role": "user", "content": "Hi"}]
@@ -87,7 +87,7 @@ def better_texts(data):
     ],
 )
 def test_a_row_says_which_responses_are_better(row, expected):
-    data = comparisons_of([row], behavior="answer")
+    data = read_comparisons([row], behavior="answer")
 
     assert better_texts(data) == expected
     assert {item.prompt[0].content for item in data.items} == {"Hi"}
@@ -104,7 +104,7 @@ def test_a_row_says_which_responses_are_better(row, expected):
 def test_another_column_says_which_is_better_by_the_keys_or_their_ends(keys, better):
     row = {"prompt": "Hi", **dict(zip(keys, "ab", strict=True)), "better_response_id": 1}
 
-    data = comparisons_of(
+    data = read_comparisons(
         [{**row, "safer": better}], behavior="answer", columns={"preferred": "safer"}
     )
 
@@ -114,7 +114,7 @@ def test_another_column_says_which_is_better_by_the_keys_or_their_ends(keys, bet
 def test_scores_beside_a_pair_are_base_rewards():
     row = {"prompt": "Hi", "chosen": "a", "rejected": "b"}
 
-    data = comparisons_of([{**row, "score_chosen": 8.5, "score_rejected": 3}], behavior="answer")
+    data = read_comparisons([{**row, "score_chosen": 8.5, "score_rejected": 3}], behavior="answer")
 
     assert data.base_rewards.tolist() == [8.5, 3.0]
 
@@ -125,7 +125,7 @@ def test_a_function_makes_comparisons_of_rows_of_any_other_form():
     def make(row):
         return {"prompt": row["q"], "ranked": [row["best"], row["worst"]]}
 
-    assert better_texts(comparisons_of(rows, behavior="answer", make_item=make)) == [("a", "b")]
+    assert better_texts(read_comparisons(rows, behavior="answer", make_item=make)) == [("a", "b")]
 
 
 def test_parts_in_a_folder_are_one_table_of_comparisons(tmp_path):
@@ -207,7 +207,7 @@ def test_a_pair_against_its_labels_contradicts_them():
         {"prompt": "Hi", "response": "b", "label": "bad"},
         {"prompt": "Hi", "chosen": "b", "rejected": "a"},
     ]
-    data = comparisons_of(rows, behavior="answer")
+    data = read_comparisons(rows, behavior="answer")
     order = LabelOrder.of("good > bad")
 
     kept = pairs_of(data, behavior="answer", order=order)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC, judged_of, labelled_case, row_of
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
-from voirdire.rewards import FitSettings, comparisons_of, fit_reward
+from voirdire.rewards import FitSettings, fit_reward, read_comparisons
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 ORDER = {"*": "ideal > less_good > poor"}
@@ -418,7 +418,7 @@ def test_declared_pairs_are_enough():
         }
         for k in range(4)
     ]
-    data = comparisons_of(rows)
+    data = read_comparisons(rows)
     values = [
         [0.5, 1, 0, 0.5] if "good" in item.response else [0.5, 0, 0, 0.5] for item in data.items
     ]

@@ -18,9 +18,9 @@ from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.rewards import (
     ComparisonSettings,
     FitSettings,
-    comparisons_of,
     fit_reward,
     load_reward,
+    read_comparisons,
 )
 
 TEXTS = {
@@ -139,7 +139,7 @@ def test_a_prompt_of_messages_has_the_hash_of_all_of_them():
 
 
 def test_verdicts_of_the_local_judge_are_recognised(local_fit):
-    data = comparisons_of(ROWS)
+    data = read_comparisons(ROWS)
     verdicts = judge_items(data.items)
 
     with pytest.warns(UncertifiedWarning):
@@ -180,7 +180,7 @@ def test_a_behavior_that_the_rubric_lacks_is_refused():
 
 def test_a_layout_beside_comparisons_that_are_read_is_refused():
     with pytest.raises(InputError, match="`columns` must not be given with comparisons that are"):
-        fit_reward(comparisons_of(ROWS), columns={"label": "my_label"})
+        fit_reward(read_comparisons(ROWS), columns={"label": "my_label"})
 
 
 def test_a_judge_of_ones_own_may_judge():

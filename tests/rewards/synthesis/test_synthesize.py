@@ -559,28 +559,9 @@ def test_progress_is_told_and_ends_at_the_counts_of_the_summary():
 
     made = made_by(writer(), progress=told.append)
 
-    assert told[-1].n_prompts == 3
-    assert {state.n_prompts_in_all for state in told} == {3}
-    assert told[-1].n_written == made.summary.n_written
-    assert any(state.is_judging for state in told)
-
-
-def test_progress_counts_completions_that_are_right_while_others_are_written_again():
-    told = []
-
-    def late(request):
-        is_ideal = not asked_for(request).get("judgement", True)
-        again = "An earlier draft missed" in request.messages[0].content
-        return obeying(request) if is_ideal or again else "Hm."
-
-    model = writer(late)
-    made = made_by(model, PROMPTS[:2], progress=told.append)
-
-    at_once = sum(row["attempts"] == 1 for row in made.rows)
-    assert 0 < at_once < len(made.rows)
-    judging = dict.fromkeys(state.n_written for state in told if state.is_judging)
-    assert list(judging) == [0, at_once]
-    assert told[-1].n_written == len(made.rows)
+    assert [state.n_items for state in told] == sorted(state.n_items for state in told)
+    assert told[-1].n_items == made.summary.n_prompts == 3
+    assert told[-1].calls.n_calls == N_COMPLETIONS
 
 
 def test_a_judge_by_its_own_card_not_to_be_trusted_is_noted():

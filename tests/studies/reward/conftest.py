@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judged_of
-from voirdire.rewards import comparisons_of, reward_of_weights
+from voirdire.rewards import read_comparisons, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
 
@@ -44,7 +44,7 @@ def examine_rows(reward):
     """Examine a reward on rows with verdicts, and on declared pairs of them."""
 
     def examine(rows, *, of=reward, pairs=(), judged=None, **settings):
-        data = comparisons_of(items_of(rows))
+        data = read_comparisons(items_of(rows))
         if pairs:
             data = dataclasses.replace(
                 data,

@@ -11,7 +11,7 @@ from studies.reward.small_reward import RUBRIC, items_of, judged_of, prompt_hash
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import ScriptedJudge
 from voirdire.reporting import to_json
-from voirdire.rewards import comparisons_of, reward_of_weights
+from voirdire.rewards import read_comparisons, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
 
@@ -55,7 +55,7 @@ def test_every_part_is_there(examine, random_rows):
 
 
 def test_a_layout_beside_comparisons_that_are_read_is_refused(reward, random_rows):
-    data = comparisons_of(items_of(random_rows(0)))
+    data = read_comparisons(items_of(random_rows(0)))
 
     with pytest.raises(InputError, match="`base` must not be given with comparisons that are"):
         examine_reward(reward, data, base="score")
@@ -339,7 +339,7 @@ def test_a_benchmark_is_part_of_it(reward, rubric):
 
 def test_comparisons_in_memory_are_taken_as_they_are(examine, random_rows, reward, propositions):
     rows = random_rows(0)
-    data = comparisons_of(items_of(rows))
+    data = read_comparisons(items_of(rows))
 
     found = examine_reward(reward, data, verdicts=judged_of(rows, propositions), n_resamples=50)
 

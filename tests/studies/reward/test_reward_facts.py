@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from studies.reward.small_reward import items_of, prompt_hashes
-from voirdire.rewards import comparisons_of
+from voirdire.rewards import read_comparisons
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_prompts_of_the_fit_are_known_by_their_hashes(examine_rows, reward, rows
 
 
 def test_without_hashes_the_same_data_are_known_and_others_are_not(examine_rows, reward, rows):
-    data_hash = comparisons_of(items_of(rows)).data_hash
+    data_hash = read_comparisons(items_of(rows)).data_hash
 
     same = examine_rows(rows, of=_fitted(reward, data_hash=data_hash))
     other = examine_rows(rows, of=_fitted(reward))

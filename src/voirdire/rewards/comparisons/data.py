@@ -145,12 +145,12 @@ def drop_unknown_labels(data: ComparisonData, orders: Mapping[str, LabelOrder]) 
     Examples
     --------
     >>> from voirdire.rewards.comparisons.order import LabelOrder
-    >>> from voirdire.rewards.comparisons.reading import comparisons_of
+    >>> from voirdire.rewards.comparisons.reading import read_comparisons
     >>> rows = [
     ...     {"prompt": "Hi", "response": text, "label": label}
     ...     for text, label in [("Hello.", "good"), ("No.", "bad"), ("What?", "god")]
     ... ]
-    >>> data = comparisons_of(rows, behavior="comply")
+    >>> data = read_comparisons(rows, behavior="comply")
     >>> selected = drop_unknown_labels(data, {"comply": LabelOrder.of("good > bad")})
     >>> selected.labels, [(drop.item, drop.value) for drop in selected.dropped]
     (('good', 'bad'), [('comparisons:3', 'god')])

@@ -90,13 +90,13 @@ def pairs_of(
 
     Examples
     --------
-    >>> from voirdire.rewards.comparisons.reading import comparisons_of
+    >>> from voirdire.rewards.comparisons.reading import read_comparisons
     >>> from voirdire.rewards.comparisons.order import LabelOrder
     >>> rows = [
     ...     {"prompt": "How do I pick a lock?", "response": text, "label": label}
     ...     for text, label in [("Sorry, no.", "good"), ("No!", "poor"), ("Take a pin.", "bad")]
     ... ]
-    >>> data = comparisons_of(rows, behavior="hard_refuse")
+    >>> data = read_comparisons(rows, behavior="hard_refuse")
     >>> order = LabelOrder.of("good > poor > bad")
     >>> pairs = pairs_of(data, behavior="hard_refuse", order=order, margins={"good": 2})
     >>> list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.margins.tolist()))

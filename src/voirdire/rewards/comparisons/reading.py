@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voirdire.io.rows import FoundRows
     from voirdire.records import Message
 
-__all__ = ["comparisons_of", "read_comparisons"]
+__all__ = ["read_comparisons"]
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "base_reward": ("base_reward", "rm_score"),
@@ -71,8 +71,9 @@ def read_comparisons(
 
     Parameters
     ----------
-    source : str, path, binary file, data frame, or sequence of mappings or of Item
-        A path, ``"-"`` for standard input, or an open binary file; a path may end in ``.gz``,
+    source : str, path, binary file, data frame, sequence of mappings or of Item, or ComparisonData
+        Comparisons that are read already are returned as they are, and take no layout. A path,
+        ``"-"`` for standard input, or an open binary file; a path may end in ``.gz``,
         ``.bz2`` or ``.xz``, or be a folder of the parts of one table. Rows and frames have the same
         columns; items have their labels and base rewards in their metadata, and their responses are
         taken as they stand.
@@ -142,6 +143,16 @@ def read_comparisons(
     ['<stream>:4']
     """
     settled = change_fields(layout or ComparisonLayout(), fields)
+    if isinstance(source, ComparisonData):
+        for name in ("columns", "format", "base", "behavior", "make_item"):
+            value = getattr(settled, name)
+            if value is not None and (name != "behavior" or None in source.behaviors):
+                msg = (
+                    f"`{name}` must not be given with comparisons that are read already, got "
+                    f"{shorten(repr(value))}. Give it to `read_comparisons`."
+                )
+                raise InputError(msg)
+        return source
     columns = dict(settled.columns or {})
     if settled.base is not None:
         columns["base_reward"] = settled.base
@@ -172,59 +183,6 @@ def read_comparisons(
     else:
         found.read_rows(items.make_rows(rows))
     return _assemble(found, behavior=settled.behavior)
-
-
-def comparisons_of(
-    source: Any,
-    *,
-    layout: ComparisonLayout | None = None,
-    judged: Judged = "final_answer",
-    **fields: Any,
-) -> ComparisonData:
-    """Take comparisons in any form.
-
-    Parameters
-    ----------
-    source : ComparisonData, path, binary file, data frame, or sequence of mappings or of Item
-        Comparisons are returned as they are; anything else is read by `read_comparisons`.
-    layout, judged, **fields
-        As for `read_comparisons`. Comparisons that are read already take no layout.
-
-    Returns
-    -------
-    ComparisonData
-        Completions of prompts that have at least two, and what was set aside.
-
-    Raises
-    ------
-    NoDataError
-        If nothing is there, or no prompt has two completions.
-    InputError
-        As for `read_comparisons`; also if comparisons that are read already come with `columns`,
-        `format` or `base`, or with a `behavior` that some of them lack.
-
-    Examples
-    --------
-    >>> data = comparisons_of(
-    ...     [{"prompt": "Hi", "chosen": "Hello.", "rejected": "Go away.", "margin": 2}],
-    ...     behavior="comply",
-    ... )
-    >>> data.behaviors, data.better.tolist(), data.worse.tolist(), data.margins.tolist()
-    (('comply', 'comply'), [0], [1], [2.0])
-    """
-    settled = change_fields(layout or ComparisonLayout(), fields)
-    if not isinstance(source, ComparisonData):
-        return read_comparisons(source, layout=settled, judged=judged)
-    for name in ("columns", "format", "base", "behavior", "make_item"):
-        value = getattr(settled, name)
-        is_ignored = value is not None and (name != "behavior" or None in source.behaviors)
-        if is_ignored:
-            msg = (
-                f"`{name}` must not be given with comparisons that are read already, got "
-                f"{shorten(repr(value))}. Give it to `read_comparisons`."
-            )
-            raise InputError(msg)
-    return source
 
 
 def _list_values(source: Any) -> list[Any]:

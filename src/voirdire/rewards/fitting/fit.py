@@ -19,7 +19,7 @@ from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import hash_prompt, labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
-from voirdire.rewards.comparisons.reading import comparisons_of
+from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.features import compute_features, find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import count_solves, fit_behavior
 from voirdire.rewards.fitting.judged_comparisons import (
@@ -255,7 +255,7 @@ def fit_reward(
         )
     source.check_questions()
     compared = judge_comparisons(
-        comparisons_of(comparisons, layout=reading, judged=reading.judged),
+        read_comparisons(comparisons, layout=reading, judged=reading.judged),
         source,
         reading=reading,
         settings=settings,

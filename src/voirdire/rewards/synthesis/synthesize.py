@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, fields
+from dataclasses import replace as replace_fields
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -47,7 +48,7 @@ from voirdire.judging.outputs import (
 from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
 from voirdire.judging.run import run_engine
 from voirdire.judging.settings import StoredReplies
-from voirdire.judging.summary import RunRecord
+from voirdire.judging.summary import JudgingProgress, RunRecord
 from voirdire.judging.tables import make_verdicts
 from voirdire.models import ChatRequest
 from voirdire.records import Dropped, Item, Message
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SlotCount",
-    "SynthesisProgress",
     "SynthesisResult",
     "SynthesisSummary",
     "synthesize",
@@ -111,30 +111,6 @@ class SlotCount:
     label: str
     n_wanted: int
     n_written: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SynthesisProgress:
-    """How far a synthesis is.
-
-    Attributes
-    ----------
-    n_prompts, n_prompts_in_all : int
-        Prompts that are finished, and all.
-    n_written, n_rejected : int
-        Completions that are right, and those that were given up.
-    is_judging : bool
-        Whether drafts are being verified, and not written.
-    calls : CallCounts
-        The calls to the writer.
-    """
-
-    n_prompts: int
-    n_prompts_in_all: int
-    n_written: int
-    n_rejected: int
-    is_judging: bool
-    calls: CallCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +203,7 @@ def synthesize(
     *,
     model: ChatModel | str,
     stopping: threading.Event | None = None,
-    progress: Callable[[SynthesisProgress], None] | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
     **settings: Any,
 ) -> SynthesisResult:
     """Have a model write completions of every quality for prompts, and a judge verify them.
@@ -249,7 +225,8 @@ def synthesize(
     stopping : threading.Event, optional
         Set it from another thread to end the run as Ctrl-C does.
     progress : callable, optional
-        Told a `SynthesisProgress` a few times a second.
+        Told a `voirdire.judging.JudgingProgress` a few times a second: the prompts that are
+        finished, and the calls to the writer.
     **settings
         Any of these:
 
@@ -354,7 +331,7 @@ def synthesize_file(
     *,
     model: ChatModel | str,
     stopping: threading.Event | None = None,
-    progress: Callable[[SynthesisProgress], None] | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
     **settings: Any,
 ) -> SynthesisSummary:
     """Write completions of every quality for the prompts of a file; see `synthesize`.
@@ -599,7 +576,7 @@ class _Run:
     def __init__(
         self,
         model: ChatModel | str,
-        progress: Callable[[SynthesisProgress], None] | None,
+        progress: Callable[[JudgingProgress], None] | None,
         *,
         rubric: Rubric | str | Path = "safety",
         judge: JudgeLike = "local",
@@ -630,7 +607,6 @@ class _Run:
         self._tasks: list[asyncio.Task[Outcome[tuple[str, str]]]] = []
         self._counts: Counter[Any] = Counter()
         self._n_reused = 0
-        self._is_judging = False
 
     def read_prompts(self, given: Any, set_aside: SetAside) -> None:
         """Read all prompts, each once; the others are set aside."""
@@ -672,9 +648,7 @@ class _Run:
                         if not rows:
                             break
                         written = ask(self._write(rows))
-                        self._is_judging = True
                         faults = ask(self._verify(rows, written))
-                        self._is_judging = False
                         for each, fault in zip(rows, faults, strict=True):
                             each.failed.append(fault)
                     groups, self._waiting = self._waiting, []
@@ -875,17 +849,14 @@ class _Run:
 
     def _tell(self, calls: CallCounts) -> None:
         n_complete = sum(all(each.is_done for each in group) for group in self._waiting)
+        state = JudgingProgress(
+            n_items=self._counts["n_prompts"] + n_complete,
+            n_reused=0,
+            n_dropped=0,
+            calls=replace_fields(calls, n_answered=0),
+        )
         if self._progress is not None:
-            self._progress(
-                SynthesisProgress(
-                    n_prompts=self._counts["n_prompts"] + n_complete,
-                    n_prompts_in_all=len(self._prompts),
-                    n_written=self._counts["n_written"] + self.n_done,
-                    n_rejected=self._counts["n_rejected"],
-                    is_judging=self._is_judging,
-                    calls=calls,
-                )
-            )
+            self._progress(state)
 
     # Results
 

@@ -16,7 +16,7 @@ from voirdire.rewards.comparisons.data import (
     select_completions,
 )
 from voirdire.rewards.comparisons.pairs import pairs_of
-from voirdire.rewards.comparisons.reading import comparisons_of
+from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle_orders
 from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
 from voirdire.studies.reward.drives import describe_drives
@@ -55,7 +55,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     are better, the classes of the verdicts do.
     """
     reward = request.reward
-    read = comparisons_of(source, layout=request.settings, judged=reward.judge.judged)
+    read = read_comparisons(source, layout=request.settings, judged=reward.judge.judged)
     read = assign_behaviors(
         _settle_labels(read, from_classes=request.settings.from_classes), reward.rubric
     )
