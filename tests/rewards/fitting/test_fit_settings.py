@@ -23,13 +23,13 @@ from voirdire.rewards import FitSettings
         ({"margin": float("inf")}, "`margin` must be a finite number above 0"),
         (
             {"margins": {"ideal": -1}},
-            "`margins` must be a finite number above 0, got -1 for 'ideal'",
+            r"`margins\['ideal'\]` must be a finite number above 0, got -1",
         ),
         ({"margins": [1]}, "`margins` must be a mapping by name"),
         ({"orders": "a > b"}, "`orders` must be a mapping by name"),
         (
             {"signs": {"apology": "up"}},
-            "`signs` must be one of 'positive', .*, got 'up' for 'apology'",
+            r"`signs\['apology'\]` must be one of 'positive', .*, got 'up'",
         ),
         (
             {"signs": "positive"},
@@ -38,13 +38,13 @@ from voirdire.rewards import FitSettings
         ({"signs": ["apology"]}, "`signs` must be a mapping by name"),
         (
             {"fixed": {"apology": float("inf")}},
-            "`fixed` must be a finite number, got inf for 'apology'",
+            r"`fixed\['apology'\]` must be a finite number, got inf",
         ),
-        ({"fixed": {"apology": "2"}}, "`fixed` must be a finite number, got '2' for 'apology'"),
-        ({"ignored": "apology"}, "`ignored` must be a list of features, got 'apology'"),
-        ({"ignored": [1]}, "`ignored` must be a list of features"),
+        ({"fixed": {"apology": "2"}}, r"`fixed\['apology'\]` must be a finite number, got '2'"),
+        ({"ignored": "apology"}, "`ignored` must be a list of names, got 'apology'"),
+        ({"ignored": [1]}, "`ignored` must be a list of names"),
         ({"n_folds": 1}, "`n_folds` must be a whole number of at least 2, got 1"),
-        ({"n_resamples": 49}, "`n_resamples` must be 0 or at least 50, got 49"),
+        ({"n_resamples": 49}, "`n_resamples` must be 0, without intervals, or at least 50, got 49"),
         ({"n_resamples": -1}, "`n_resamples` must be a whole number of at least 0"),
         ({"confidence_level": 95}, "`confidence_level` must be in the interval"),
         ({"seed": -1}, "`seed` must be a whole number of at least 0"),
@@ -61,7 +61,7 @@ def test_a_feature_is_held_to_one_thing_only():
 
 
 def test_numbers_of_numpy_are_numbers():
-    settings = FitSettings(l2=np.float64(0.5), margin=np.int64(2), seed=np.int64(3))
+    settings = FitSettings(l2=np.float64(0.5), margin=np.float64(2), seed=np.int64(3))
 
     assert settings.as_dict()["l2"] == 0.5
     assert settings.as_dict()["margin"] == 2.0

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._messages import shorten
 from voirdire._types import Orientation
-from voirdire._validation import check_choice, check_count, check_fraction
+from voirdire._validation import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_positive,
+    is_number,
+)
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
@@ -38,10 +43,6 @@ EVERY_OTHER = "*"
 
 FEWEST_RESAMPLES = 50
 """Fewer give no percentile that could be called an end of an interval."""
-
-_SIGNS = ", ".join(map(repr, get_args(Sign)))
-_MARGIN = "a finite number above 0"
-_SWAP = "Where the other label is the better one, swap them in `orders`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,28 +134,19 @@ class FitSettings:
     def __post_init__(self) -> None:
         """Check what needs neither a rubric nor data."""
         check_choice("orientation", self.orientation, Orientation)
-        if self.l2 is not None and not (_is_number(self.l2) and self.l2 >= 0):
-            _refuse("l2", "a finite number of at least 0", got=self.l2)
+        if self.l2 is not None:
+            check_positive("l2", self.l2, zero=True)
+        check_positive("margin", self.margin)
         if isinstance(self.signs, str):
             check_choice("signs", self.signs, Literal["rubric"])
-        if not _is_margin(self.margin):
-            _refuse("margin", _MARGIN, got=self.margin, hint=_SWAP)
-        _check_mapping("margins", self.margins, rule=_MARGIN, is_right=_is_margin, hint=_SWAP)
-        _check_mapping("orders", self.orders)
-        signs = self.signs_by_feature
-        _check_mapping(
-            "signs", signs, rule=f"one of {_SIGNS}", is_right=get_args(Sign).__contains__
-        )
-        _check_mapping("fixed", self.fixed, rule="a finite number", is_right=_is_number)
-        _check_names("ignored", self.ignored, named="feature")
-        _check_names("veto", self.veto, named="proposition")
-        _check_names("features", self.features, named="question")
+        _check_named(self)
         _read_constraints(self)
         check_count("n_folds", self.n_folds, minimum=2)
         check_count("n_resamples", self.n_resamples, minimum=0)
         if 0 < self.n_resamples < FEWEST_RESAMPLES:
-            rule, hint = f"0 or at least {FEWEST_RESAMPLES}", "With 0 there are no intervals."
-            _refuse("n_resamples", rule, got=self.n_resamples, hint=hint)
+            rule = f"0, without intervals, or at least {FEWEST_RESAMPLES}"
+            msg = f"`n_resamples` must be {rule}, got {self.n_resamples}."
+            raise InputError(msg)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
 
@@ -193,42 +185,31 @@ def _to_plain(value: Any) -> Any:
     return sorted(value) if is_list else value
 
 
-def _refuse(name: str, rule: str, *, got: object, of: str = "", hint: str = "") -> NoReturn:
-    shown = str(got) if isinstance(got, Real) else repr(shorten(got))
-    whose = f" for {shorten(of)!r}" if of else ""
-    msg = f"`{name}` must be {rule}, got {shown}{whose}. {hint}"
-    raise InputError(msg.rstrip())
+def _check_named(settings: FitSettings) -> None:
+    """Check the settings by name, and the lists of names."""
+    named: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
+        "margins": (settings.margins, check_positive),
+        "orders": (settings.orders, lambda _name, _value: None),
+        "signs": (settings.signs_by_feature, lambda name, value: check_choice(name, value, Sign)),
+        "fixed": (settings.fixed, _check_number),
+    }
+    for name, (given, check) in named.items():
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+            msg = f"`{name}` must be a mapping by name, got {shorten(given)!r}."
+            raise InputError(f"{msg} Write {{'name': ...}}.")
+        for key, value in given.items():
+            check(f"{name}[{shorten(key)!r}]", value)
+    for name in ("ignored", "veto", "features"):
+        names: Any = getattr(settings, name)
+        is_list = isinstance(names, Sequence) and not isinstance(names, str | bytes)
+        if not is_list or not all(isinstance(one, str) for one in names):
+            msg = f"`{name}` must be a list of names, got {shorten(names)!r}. Write ['name']."
+            raise InputError(msg)
 
 
-def _is_number(value: Any) -> bool:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
-
-
-def _is_margin(value: Any) -> bool:
-    return _is_number(value) and value > 0
-
-
-def _check_mapping(
-    name: str,
-    given: Any,
-    *,
-    rule: str = "",
-    is_right: Callable[[Any], bool] = lambda _value: True,
-    hint: str = "",
-) -> None:
-    """Check that a setting is a mapping by name, and each of its values."""
-    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
-        _refuse(name, "a mapping by name", got=given, hint="Write {'name': ...}.")
-    for key, value in given.items():
-        if not is_right(value):
-            _refuse(name, rule, got=value, of=key, hint=hint)
-
-
-def _check_names(name: str, value: object, *, named: str) -> None:
-    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    if not is_list or not all(isinstance(one, str) for one in value):  # type: ignore[attr-defined]
-        msg = f"`{name}` must be a list of {named}s, got {shorten(value)!r}. Write ['{named}']."
+def _check_number(name: str, value: Any) -> None:
+    if not is_number(value):
+        msg = f"`{name}` must be a finite number, got {value!r}."
         raise InputError(msg)
 
 
