@@ -392,5 +392,5 @@ def test_a_fit_with_a_veto_has_the_same_weights_and_the_error_rates_of_what_it_g
 def test_what_cannot_be_vetoed_is_said_before_anything_is_judged():
     with pytest.raises(InputError, match="got 'lnog'"):
         fitted(labelled_case(31), veto=["lnog"])
-    with pytest.raises(InputError, match="`veto` must be a list of propositions, got 'long'"):
+    with pytest.raises(InputError, match="`veto` must be a list of names, got 'long'"):
         FitSettings(veto="long")

@@ -101,24 +101,22 @@ def reward_of_weights(
     """
     check_choice("orientation", orientation, Orientation)
     loaded = load_behavior_rubric(rubric)
-    by_behavior: Any = weights
+    given: Any = weights
     if isinstance(weights, str | Path):  # a small file of YAML, which JSON is too
-        by_behavior = read_document(weights, what="a file of weights").value
-    veto: Any = ()
-    if isinstance(by_behavior, Mapping):
-        by_behavior = {str(name): named for name, named in by_behavior.items()}
-        if "veto" not in {row.id for row in loaded.behaviors}:
-            veto = by_behavior.pop("veto", ())
-    if not isinstance(by_behavior, Mapping) or not by_behavior:
+        given = read_document(weights, what="a file of weights").value
+    if not isinstance(given, Mapping) or not given:
         msg = (
             "`weights` must hold weights for at least one behavior, got "
-            f'{shorten(by_behavior)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
+            f'{shorten(given)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
         )
         raise InputError(msg)
+    by_behavior = {str(name): named for name, named in given.items()}
+    veto: Any = ()
+    if "veto" not in {row.id for row in loaded.behaviors}:
+        veto = by_behavior.pop("veto", ())
     vetoes_given = [veto] if isinstance(veto, str) else veto
-    if not isinstance(vetoes_given, Sequence) or not all(
-        isinstance(one, str) for one in vetoes_given
-    ):
+    is_list = isinstance(vetoes_given, Sequence)
+    if not is_list or not all(isinstance(one, str) for one in vetoes_given):
         msg = f"`veto` must be a proposition or a list of them, got {shorten(veto)}."
         raise InputError(msg)
     vetoes = group_vetoes(vetoes_given, loaded, by_behavior)
@@ -198,44 +196,30 @@ def _make_judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> Rewa
 
 
 def _make_behavior(features: FeatureSet, given: Any) -> BehaviorReward:
+    where = f"`weights` of {features.behavior!r}"
     if not isinstance(given, Mapping):
-        msg = (
-            f"`weights` of {features.behavior!r} must be a mapping of features to numbers, got "
-            f"{shorten(given)}."
-        )
+        msg = f"{where} must be a mapping of features to numbers, got {shorten(given)}."
         raise InputError(msg)
-    weights = dict.fromkeys(features.names, 0.0)
-    seen: set[str] = set()
+    weights: dict[str, float] = {}
     for word, value in given.items():
-        feature = _find_feature(str(word), features)
-        if feature in seen:
-            msg = f"`weights` of {features.behavior!r} must name {feature!r} once, got it twice."
+        # a class may be named without its behavior
+        whole = f"{features.behavior}.{word}"
+        name = whole if whole in features.classes else str(word)
+        if name not in features.names:
+            near = did_you_mean(str(word), features.names)
+            hint = near or f" The features are {', '.join(features.names)}."
+            msg = f"`weights` must name features of {features.behavior!r}, got "
+            raise InputError(f"{msg}{shorten(str(word))!r}.{hint}")
+        if name in weights:
+            raise InputError(f"{where} must name {name!r} once, got it twice.")
+        try:
+            weights[name] = math.nan if isinstance(value, bool | str) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            weights[name] = math.nan
+        if not math.isfinite(weights[name]):
+            msg = f"{where} must be finite numbers, got {shorten(repr(value))} for {name!r}."
             raise InputError(msg)
-        seen.add(feature)
-        weights[feature] = _read_weight(value, feature)
+    weights = dict.fromkeys(features.names, 0.0) | weights
     if features.vetoes:
         weights[VETO] = -compute_veto_penalty(features, weights)
     return BehaviorReward(behavior=features.behavior, weights=weights, vetoes=features.vetoes)
-
-
-def _find_feature(word: str, features: FeatureSet) -> str:
-    """Find a feature by its name; a class may be named without its behavior."""
-    if word in features.names:
-        return word
-    if (whole := f"{features.behavior}.{word}") in features.classes:
-        return whole
-    hint = did_you_mean(word, features.names) or f" The features are {', '.join(features.names)}."
-    msg = f"`weights` must name features of {features.behavior!r}, got {shorten(word)!r}.{hint}"
-    raise InputError(msg)
-
-
-def _read_weight(value: Any, feature: str) -> float:
-    is_number = hasattr(value, "__float__") and not isinstance(value, bool | str)
-    try:
-        weight = float(value) if is_number else math.nan
-    except (TypeError, ValueError, OverflowError):
-        weight = math.nan
-    if not math.isfinite(weight):
-        msg = f"`weights` must be finite numbers, got {shorten(repr(value))} for {feature!r}."
-        raise InputError(msg)
-    return weight

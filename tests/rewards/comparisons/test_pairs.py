@@ -141,10 +141,13 @@ def test_two_margins_for_one_pair_are_refused():
 @pytest.mark.parametrize(
     ("margins", "message"),
     [
-        ({"margin": 0}, "`margin` must be a number above 0, got 0"),
-        ({"margin": float("nan")}, "`margin` must be a number above 0, got nan"),
-        ({"margins": {"good": -1}}, "`margins` of 'good' must be a number above 0, got -1"),
-        ({"margins": {"good": "2"}}, "`margins` of 'good' must be a number above 0, got '2'"),
+        ({"margin": 0}, "`margin` must be a finite number above 0, got 0"),
+        ({"margin": float("nan")}, "`margin` must be a finite number above 0, got nan"),
+        ({"margins": {"good": -1}}, r"`margins\['good'\]` must be a finite number above 0, got -1"),
+        (
+            {"margins": {"good": "2"}},
+            r"`margins\['good'\]` must be a finite number above 0, got '2'",
+        ),
     ],
 )
 def test_a_margin_is_above_zero(margins, message):

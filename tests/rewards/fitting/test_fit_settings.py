@@ -23,13 +23,13 @@ from voirdire.rewards import FitSettings
         ({"margin": float("inf")}, "`margin` must be a finite number above 0"),
         (
             {"margins": {"ideal": -1}},
-            r"`margins\['ideal'\]` must be a finite number above 0, got -1",
+            "`margins` must be a finite number above 0, got -1 for 'ideal'",
         ),
         ({"margins": [1]}, "`margins` must be a mapping by name"),
         ({"orders": "a > b"}, "`orders` must be a mapping by name"),
         (
             {"signs": {"apology": "up"}},
-            r"`signs\['apology'\]` must be one of 'positive', .*, got 'up'",
+            "`signs` must be one of 'positive', .*, got 'up' for 'apology'",
         ),
         (
             {"signs": "positive"},
@@ -38,13 +38,13 @@ from voirdire.rewards import FitSettings
         ({"signs": ["apology"]}, "`signs` must be a mapping by name"),
         (
             {"fixed": {"apology": float("inf")}},
-            r"`fixed\['apology'\]` must be a finite number, got inf",
+            "`fixed` must be a finite number, got inf for 'apology'",
         ),
-        ({"fixed": {"apology": "2"}}, r"`fixed\['apology'\]` must be a finite number, got '2'"),
+        ({"fixed": {"apology": "2"}}, "`fixed` must be a finite number, got '2' for 'apology'"),
         ({"ignored": "apology"}, "`ignored` must be a list of names, got 'apology'"),
         ({"ignored": [1]}, "`ignored` must be a list of names"),
         ({"n_folds": 1}, "`n_folds` must be a whole number of at least 2, got 1"),
-        ({"n_resamples": 49}, "`n_resamples` must be 0, without intervals, or at least 50, got 49"),
+        ({"n_resamples": 49}, "`n_resamples` must be 0 or at least 50, got 49"),
         ({"n_resamples": -1}, "`n_resamples` must be a whole number of at least 0"),
         ({"confidence_level": 95}, "`confidence_level` must be in the interval"),
         ({"seed": -1}, "`seed` must be a whole number of at least 0"),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from voirdire._messages import shorten
+from voirdire._validation import check_positive
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -102,9 +102,12 @@ def pairs_of(
     >>> list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.margins.tolist()))
     [(0, 1, 2.0), (0, 2, 2.0), (1, 2, 1.0)]
     """
-    limits = _check_margins(margin, margins or {})
+    check_positive("margin", margin)
+    for label, value in (margins or {}).items():
+        check_positive(f"margins[{shorten(label)!r}]", value)
     concerned = np.array([name == behavior for name in data.behaviors], dtype=bool)
-    codes = _encode_labels(data.labels, order)
+    places = {label: code for code, label in enumerate(order.labels)}
+    codes = np.array([places.get(label or "", -1) for label in data.labels], dtype=np.int64)
     codes[~concerned] = -1
     better, worse = pair_by_labels(data.prompts, codes, order.better_than)
     own_margins, n_contradictory = np.full(better.size, np.nan), 0
@@ -117,7 +120,7 @@ def pairs_of(
         if contradictions == "drop":
             kept = ~is_opposed
             better, worse, own_margins = better[kept], worse[kept], own_margins[kept]
-    by_label = np.array([limits.get(label, limits[None]) for label in (*order.labels, None)])
+    by_label = np.array([(margins or {}).get(label, margin) for label in order.labels] + [margin])
     return PairSet(
         better=better,
         worse=worse,
@@ -197,23 +200,6 @@ def _count_from_zero(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(total) - np.repeat(ends - lengths, lengths)
 
 
-def _encode_labels(labels: Sequence[str | None], order: LabelOrder) -> NDArray[np.int64]:
-    places: dict[str | None, int] = {label: code for code, label in enumerate(order.labels)}
-    return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
-
-
-def _check_margins(margin: float, margins: Mapping[str, float]) -> dict[str | None, float]:
-    """Put all margins into one mapping, that of other labels under None."""
-    limits: dict[str | None, float] = {None: margin, **dict(margins.items())}
-    for label, value in limits.items():
-        number: object = value
-        is_number = isinstance(number, int | float | np.number) and not isinstance(number, bool)
-        if not is_number or not 0 < value < math.inf:
-            name = "`margin`" if label is None else f"`margins` of {shorten(label)!r}"
-            raise InputError(f"{name} must be a number above 0, got {value!r}.")
-    return limits
-
-
 def _join_declared(
     data: ComparisonData,
     declared: NDArray[np.int64],
@@ -221,41 +207,26 @@ def _join_declared(
     better: NDArray[np.int64],
     worse: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Add declared pairs to those that follow from labels, each pair once."""
-    n_items = len(data.items)
-    pairs = data.better[declared] * n_items + data.worse[declared]
+    """Add declared pairs, with their margins, to those that follow from labels, each pair once."""
+    n_items, given = len(data.items), data.margins[declared]
     implied = better * n_items + worse
+    pairs = data.better[declared] * n_items + data.worse[declared]
     keys, where = np.unique(pairs, return_inverse=True)
-    margins = _find_own_margins(data, declared, where=where, n_pairs=keys.size)
-    rest = implied[~np.isin(implied, keys)]
-    all_keys = np.concatenate([keys, rest])
-    all_margins = np.concatenate([margins, np.full(rest.size, np.nan)])
-    high, low = np.divmod(all_keys, n_items)
-    rank = np.lexsort((low, high, data.prompts[high]))
-    return high[rank], low[rank], all_margins[rank]
-
-
-def _find_own_margins(
-    data: ComparisonData, declared: NDArray[np.int64], *, where: NDArray[np.int64], n_pairs: int
-) -> NDArray[np.float64]:
-    """Find the margin that each pair declares; nan where it declares none."""
-    margins = np.full(n_pairs, np.nan)
-    has_margin = ~np.isnan(data.margins[declared])
-    margins[where[has_margin]] = data.margins[declared[has_margin]]
-    other = has_margin & (margins[where] != data.margins[declared])
-    if other.any():
-        pair = int(declared[np.flatnonzero(other)[0]])
-        names = f"{_quote_id(data, data.better[pair])} over {_quote_id(data, data.worse[pair])}"
+    margins, has_margin = np.full(keys.size, np.nan), ~np.isnan(given)
+    margins[where[has_margin]] = given[has_margin]
+    for place in np.flatnonzero(has_margin & (margins[where] != given))[:1].tolist():
+        pair, ids = declared[place], [repr(shorten(item.id)) for item in data.items]
         msg = (
-            f"{data.source}: a pair must have one margin, got two for {names}: "
-            f"{data.margins[pair]:g} and {margins[where[np.flatnonzero(other)[0]]]:g}. Keep one."
+            f"{data.source}: a pair must have one margin, got two for "
+            f"{ids[data.better[pair]]} over {ids[data.worse[pair]]}: {given[place]:g} and "
+            f"{margins[where[place]]:g}. Keep one."
         )
         raise InputError(msg)
-    return margins
-
-
-def _quote_id(data: ComparisonData, place: np.int64) -> str:
-    return repr(shorten(data.items[int(place)].id))
+    rest = implied[~np.isin(implied, keys)]
+    all_margins = np.concatenate([margins, np.full(rest.size, np.nan)])
+    high, low = np.divmod(np.concatenate([keys, rest]), n_items)
+    rank = np.lexsort((low, high, data.prompts[high]))
+    return high[rank], low[rank], all_margins[rank]
 
 
 def count_cyclic(pairs: PairSet) -> int:

@@ -144,9 +144,9 @@ class FitSettings:
         check_count("n_folds", self.n_folds, minimum=2)
         check_count("n_resamples", self.n_resamples, minimum=0)
         if 0 < self.n_resamples < FEWEST_RESAMPLES:
-            rule = f"0, without intervals, or at least {FEWEST_RESAMPLES}"
+            rule = f"0 or at least {FEWEST_RESAMPLES}"
             msg = f"`n_resamples` must be {rule}, got {self.n_resamples}."
-            raise InputError(msg)
+            raise InputError(f"{msg} With 0 there are no intervals.")
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
 
@@ -198,7 +198,11 @@ def _check_named(settings: FitSettings) -> None:
             msg = f"`{name}` must be a mapping by name, got {shorten(given)!r}."
             raise InputError(f"{msg} Write {{'name': ...}}.")
         for key, value in given.items():
-            check(f"{name}[{shorten(key)!r}]", value)
+            try:
+                check(name, value)
+            except InputError as error:
+                msg = f"{str(error).removesuffix('.')} for {shorten(key)!r}."
+                raise InputError(msg) from error
     for name in ("ignored", "veto", "features"):
         names: Any = getattr(settings, name)
         is_list = isinstance(names, Sequence) and not isinstance(names, str | bytes)
