@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "explanation" / "alt-test.md"
 MARKED = re.compile(r"(?<=<!-- t-size-table -->\n).*?(?=<!-- /t-size-table -->)", re.DOTALL)
 ALPHA = 0.05
-EPSILONS = (0.05, 0.1, 0.2)
-TIE_SHARES = (0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
-T_SIZES = (15, 20, 30, 50, 100, 200)
+EPSILONS = (0.1, 0.2)
+TIE_SHARES = (0.4, 0.6, 0.8, 0.9)
+T_SIZES = (15, 30, 50, 100, 200)
 EXACT_SIZES = (15, 30, 100)
 
 
