@@ -43,8 +43,6 @@ from voirdire.stats.label_arrays import LabelSets as LabelSets
 from voirdire.stats.label_arrays import majority_shares as majority_shares
 from voirdire.stats.noise_model import NoiseModel as NoiseModel
 from voirdire.stats.noise_model import fit_noise_model as fit_noise_model
-from voirdire.stats.outcome_sums import OutcomeSums as OutcomeSums
-from voirdire.stats.outcome_sums import sum_outcomes as sum_outcomes
 from voirdire.stats.paired_change import ChangeResult as ChangeResult
 from voirdire.stats.paired_change import PairedChange as PairedChange
 from voirdire.stats.paired_change import measure_change as measure_change

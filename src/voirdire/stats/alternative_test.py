@@ -12,34 +12,33 @@ import numpy as np
 from voirdire._validation import change_fields, check_names
 from voirdire.errors import DegenerateDataWarning
 from voirdire.stats.cautions import cautions_at_epsilon, cautions_of_judge
-from voirdire.stats.comparison import make_controls
+from voirdire.stats.comparison import compare_labels, make_controls
 from voirdire.stats.crowd import (
     compare_with_crowd,
     correct_over_judges,
     decide_in_crowd,
     explain_untestable,
 )
-from voirdire.stats.figures import Figures, passes, smallest_epsilons
-from voirdire.stats.label_arrays import name_columns
+from voirdire.stats.figures import Figures, smallest_epsilons
+from voirdire.stats.judge_difference import PairedGap
+from voirdire.stats.label_arrays import is_present, name_columns
 from voirdire.stats.outcome import CONSTANT_LEVEL, Yardsticks, decide_outcome, describe_panel
-from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
+from voirdire.stats.outcome_sums import OutcomeSums
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.preparation import LabelArrays, prepare
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, TTest, WorstCase
 from voirdire.stats.uncertainty import bootstrap_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import AlignmentName, Finding, Outcome
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.comparison import Control, Raters
-    from voirdire.stats.figures import TestSettings
+    from voirdire.stats.comparison import Comparison, Controls
+    from voirdire.stats.crowd import Crowd
     from voirdire.stats.label_arrays import LabelSets
-    from voirdire.stats.preparation import Prepared
-    from voirdire.stats.results import Caution, Uncertainty
+    from voirdire.stats.results import Caution
 
 __all__ = ["Names", "alt_test"]
 
@@ -144,9 +143,10 @@ def alt_test(
     check_names(settings, known, of="alt_test")
     plan = change_fields(plan or TestPlan(n_resamples=0), settings)
     names = names or Names()
-    labels = LabelArrays(
-        judges=judges,
-        humans=humans,
+    labels = compare_labels(
+        judges,
+        humans,
+        plan=plan,
         alignment=alignment,
         label_sets=label_sets,
         values=values,
@@ -156,33 +156,43 @@ def alt_test(
         clusters=clusters,
         annotators=names.annotators,
     )
-    prepared = prepare(labels, plan)
-    names = names.of_everyone(prepared.raters)
-    asked = prepared.comparison.asked(prepared.raters)
-    together = [np.flatnonzero(asked.all(axis=0)).tolist()]
-    together += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
-    parts = [
-        _Part(
-            replace(prepared, raters=prepared.raters.take(asked[:, judges[0]]).of_judges(judges)),
-            judges,
-            names,
-            plan,
-            alignment=alignment,
-        )
-        for judges in together
-        if judges
-    ]
-    run = _Run(parts, prepared.settings, plan)
-    untested = np.flatnonzero(~run.plain.tested.any(axis=-1)).tolist()
-    if any(judge not in run.crowds or not run.crowds[judge].tests for judge in untested):
+    n_judges, n_annotators = labels.judges.shape[1], labels.humans.shape[1]
+    names = replace(
+        names,
+        judges=name_columns("names.judges", names.judges or None, n_judges),
+        annotators=name_columns("names.annotators", names.annotators or None, n_annotators),
+    )
+
+    asked = is_present(labels.judges)
+    if labels.failed is not None:
+        asked |= labels.failed
+    everywhere = asked.all(axis=0)
+    together = [np.flatnonzero(everywhere).tolist()]
+    together += [[judge] for judge in np.flatnonzero(~everywhere).tolist()]
+    parts = [_Part(labels, asked[:, which[0]], which, names, plan) for which in together if which]
+    places = {judge: (part, k) for part in parts for k, judge in enumerate(part.judges)}
+    sums = [part.sums[place] for _, (part, place) in sorted(places.items())]
+    plain, lost = (OutcomeSums.stack(each) for each in zip(*sums, strict=True))
+    figures = figures_lost = Figures(plain, labels.settings)
+    if any(any(part.n_failures) for part in parts):
+        figures_lost = Figures(lost, labels.settings)
+    crowds = {judge: crowd for part in parts for judge, crowd in part.crowds.items()}
+    if plan.family == "judges":
+        corrected = correct_over_judges([*crowds.values()], plan.false_discovery_rate)
+        crowds = dict(zip(crowds, corrected, strict=True))
+    untested = np.flatnonzero(~figures.tested.any(axis=-1)).tolist()
+    if any(judge not in crowds or not crowds[judge].tests for judge in untested):
         msg = f"ω is undefined: no annotator has {plan.min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-    part_of = {judge: part for part in parts for judge in part.judges}
+    smallest: list[float | None] = [None] * n_judges
+    if plan.n_resamples:
+        both = [plain] if figures_lost is figures else [plain, lost]
+        smallest = smallest_epsilons(both, labels.settings)
     return [
         result
-        for judge in sorted(part_of)
-        for result in _judge_results(
-            run, part_of[judge], judge, names=names, alignment=labels.alignment_name
+        for judge, (part, place) in sorted(places.items())
+        for result in part.results(
+            place, figures, figures_lost, crowd=crowds.get(judge), smallest_epsilon=smallest[judge]
         )
     ]
 
@@ -209,207 +219,190 @@ class Names:
     label: Callable[[Any], str] = str
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def of_everyone(self, raters: Raters) -> Names:
-        """Return names of all judges and annotators: column numbers where there are none."""
-        n_judges, n_annotators = raters.judges.shape[1], raters.humans.shape[1]
-        return replace(
-            self,
-            judges=name_columns("names.judges", self.judges or None, n_judges),
-            annotators=name_columns("names.annotators", self.annotators or None, n_annotators),
-        )
-
 
 class _Part:
-    """Judges who were asked about the same items, with their controls."""
+    """Judges who were asked about the same items, with what they are measured by."""
 
     def __init__(
         self,
-        prepared: Prepared,
+        labels: Comparison,
+        asked: NDArray[np.bool_],
         judges: list[int],
         names: Names,
         plan: TestPlan,
-        *,
-        alignment: AlignmentName | VectorizedScore,
     ) -> None:
-        raters, comparison, settings = prepared.raters, prepared.comparison, prepared.settings
-        self.judges = judges
-        self.panel = describe_panel(prepared, alignment, label=names.label)
-        controls = make_controls(raters, seed=plan.seed, label_sets=prepared.label_sets)
-        if raters.clusters is not None:
-            raters = raters.take(np.argsort(raters.clusters, kind="stable"))
-        self.n_failures = np.zeros(len(judges), np.int64)
-        if raters.failed is not None:
-            self.n_failures = raters.failed.sum(axis=0)
-        self.collectors = []
-        if plan.n_resamples:
-            self.collectors = [UnitCollector(seed=plan.seed, lost=bool(n)) for n in self.n_failures]
-        self.plain, self.lost, self.n_items = comparison.sum_judges(
-            raters, self.collectors, excluded=settings.excluded
-        )
-        figures = None
+        self.names, self.plan, self.judges = names, plan, judges
+        labels = labels.take(slice(None) if asked.all() else asked, judges)
+        settings = labels.settings
+        self.panel = describe_panel(labels, label=names.label)
+        controls = make_controls(labels, seed=plan.seed)
+        if labels.clusters is not None:
+            order = np.argsort(labels.clusters, kind="stable")
+            labels = labels.take(order)
+            if controls is not None:
+                answers, drawn = controls.answers[order], controls.kinds.index("random")
+                answers[:, drawn] = controls.answers[:, drawn]
+                controls = replace(controls, answers=answers)
+        self.labels = labels
+        self.n_failures = [0] * len(judges)
+        if labels.failed is not None:
+            self.n_failures = labels.failed.sum(axis=0).tolist()
+        self.sums: list[tuple[OutcomeSums, OutcomeSums]] = []
+        self.n_items: list[int] = []
+        for outcomes, lost in labels.judge_outcomes():
+            sums = labels.sum(outcomes)
+            self.sums.append((sums, sums if lost is outcomes else labels.sum(lost)))
+            compared = outcomes >= 0
+            if settings.excluded is not None:
+                compared[settings.excluded] = False
+            self.n_items.append(int(np.count_nonzero(compared.any(axis=0))))
+        self.yardsticks: Yardsticks | None = None
+        self.gaps: list[PairedGap] = []
         self.control_rows: list[tuple[ControlResult, ...]] = [()] * len(settings.epsilons)
-        if controls:
-            sums = comparison.sum_controls(raters, controls)
-            figures = Figures(sums, replace(settings, family="annotators"))
-            self.control_rows = [
-                _control_rows(controls, figures, number, label=names.label)
-                for number in range(len(settings.epsilons))
-            ]
-        self.yardsticks = Yardsticks(
-            raters, comparison, controls, figures, lost=self.lost, label=names.label
-        )
-        # where nobody can be tested, and no variant that a crowd has no test for is asked for
-        is_plain = settings.design == "items" and settings.quality is None
-        is_crowd = is_plain and raters.reference is None and bool(controls)
-        is_tested = (self.lost.n_items >= settings.min_items).any(axis=1)
-        self.crowds = {
-            judges[place]: compare_with_crowd(
-                raters, comparison, controls, judge=place, settings=settings, label=names.label
-            )
-            for place in np.flatnonzero(~is_tested & is_crowd).tolist()
-        }
-
-
-class _Run:
-    """Figures of all judges, by number: with failures dropped and lost."""
-
-    def __init__(self, parts: list[_Part], settings: TestSettings, plan: TestPlan) -> None:
-        order = np.argsort([judge for part in parts for judge in part.judges])
-        sums = OutcomeSums.join(part.plain for part in parts).rows(order)
-        self.plain = self.lost = Figures(sums, settings)
-        if any(part.n_failures.any() for part in parts):
-            lost = OutcomeSums.join(part.lost for part in parts).rows(order)
-            self.lost = Figures(lost, settings)
-        self.crowds = {judge: crowd for part in parts for judge, crowd in part.crowds.items()}
-        if settings.family == "judges":
-            several = correct_over_judges([*self.crowds.values()], settings.false_discovery_rate)
-            self.crowds = dict(zip(self.crowds, several, strict=True))
-        n_judges, n_epsilons = len(order), len(settings.epsilons)
-        self.smallest_epsilons: list[float | None] = [None] * n_judges
-        self.uncertainties: list[Sequence[Uncertainty | None]] = [[None] * n_epsilons] * n_judges
-        if not plan.n_resamples:
+        self.crowds: dict[int, Crowd] = {}
+        if controls is None:
             return
-        collectors = [collector for part in parts for collector in part.collectors]
-        self.uncertainties = [
-            bootstrap_judge(
-                collectors[place].units(),
-                tested=self.plain.tested[judge],
-                tested_lost=self.lost.tested[judge] if collectors[place].lost else None,
-                settings=settings,
-                plan=plan,
-            )
-            for judge, place in enumerate(order.tolist())
+        self._measure_controls(controls)
+        # where nobody can be tested, and no variant that a crowd has no test for is asked for
+        if settings.design == "items" and settings.quality is None and not settings.has_reference:
+            for place, (_, sums) in enumerate(self.sums):
+                if not (sums.n_items >= settings.min_items).any():
+                    crowd = compare_with_crowd(labels, place, controls, label=names.label)
+                    self.crowds[judges[place]] = crowd
+
+    def _measure_controls(self, controls: Controls) -> None:
+        """Test the controls, and compare the judges with the best constant of them."""
+        labels = self.labels
+        sums = OutcomeSums.stack([labels.sum(x) for x in labels.outcomes(controls.answers)])
+        figures = Figures(sums, replace(labels.settings, family="annotators"))
+        advantages = figures.advantage_probability
+        words = [self.names.label(constant) for constant in controls.constants]
+        self.control_rows = [
+            _control_rows(controls, words, rates, advantages.tolist())
+            for rates in figures.exact_winning_rate.T.tolist()
         ]
-        both = [sums] if self.lost is self.plain else [sums, self.lost.sums]
-        self.smallest_epsilons = smallest_epsilons(both, settings)
-
-
-def _judge_results(
-    run: _Run, part: _Part, judge: int, *, names: Names, alignment: str
-) -> list[AltTestResult]:
-    """Report one judge, one result per ε."""
-    figures, settings = run.plain, run.plain.settings
-    place = part.judges.index(judge)
-    untested = tuple(
-        name
-        for column, name in enumerate(names.annotators)
-        if not figures.tested[judge, column] and column != settings.excluded
-    )
-    rows = _annotator_rows(figures, run.lost, judge, names.annotators)
-    crowd = run.crowds.get(judge)
-    in_crowd = crowd is not None and bool(crowd.tests)
-    cautions = cautions_of_judge(
-        rows[0], untested, part.panel, min_items=settings.min_items, in_crowd=in_crowd
-    )
-    results, gain = [], part.yardsticks.gains[place]
-    advantages = [figures.advantage_probability, run.lost.advantage_probability]
-    rho, rho_lost, rho_human = (
-        float(each[judge]) for each in (*advantages, figures.human_advantage)
-    )
-    if crowd is not None and crowd.tests:
-        rho, rho_lost, rho_human = crowd.advantages
-    for number, annotators in enumerate(rows):
-        uncertainty = run.uncertainties[judge][number]
-        finding, outcome, because = _decide(run, part, judge, number)
-        winning_rate = float(run.lost.exact_winning_rate[judge, number])
-        winning_rate_bh = float(run.lost.winning_rate_bh[judge, number])
-        worst_case = WorstCase(
-            n_failures=int(part.n_failures[place]),
-            winning_rate=winning_rate,
-            advantage_probability=rho_lost,
-            passed=outcome == "passed",
-            winning_rate_answered=float(figures.exact_winning_rate[judge, number]),
+        if np.isnan(advantages[: len(words)]).all():
+            return
+        best = int(np.nanargmax(advantages[: len(words)]))
+        [constant] = labels.outcomes(controls.answers[:, [best]])
+        ceiling = "reference" if labels.settings.has_reference else "majority_vote"
+        self.yardsticks = Yardsticks(
+            constant=words[best],
+            figures=Figures(sums.rows([controls.kinds.index(ceiling), best]), figures.settings),
         )
-        t_test = TTest(
-            winning_rate=float(figures.winning_rate[judge, number]),
-            passed=bool((figures.passed & run.lost.passed)[judge, number]),
-            p_values=tuple(row.p_value for row in annotators),
+        self.gaps = [PairedGap.between(x, constant, labels) for _, x in labels.judge_outcomes()]
+
+    def results(
+        self,
+        place: int,
+        figures: Figures,
+        lost: Figures,
+        *,
+        crowd: Crowd | None,
+        smallest_epsilon: float | None,
+    ) -> list[AltTestResult]:
+        """Report one judge, one result per ε."""
+        judge, settings, names = self.judges[place], figures.settings, self.names
+        untested = tuple(
+            name
+            for column, name in enumerate(names.annotators)
+            if not figures.tested[judge, column] and column != settings.excluded
         )
-        result = AltTestResult(
-            question=names.question,
-            judge=names.judges[judge],
-            alignment=alignment,
-            epsilon=float(settings.epsilons[number]),
-            epsilon_mode=settings.mode,
-            n_items=int(part.n_items[place]),
-            n_annotators=len(annotators),
-            winning_rate=winning_rate,
-            winning_rate_bh=winning_rate_bh,
-            advantage_probability=rho,
-            human_advantage=rho_human,
-            passed=outcome == "passed",
-            outcome=outcome,
-            finding=finding,
-            n_within=int(np.count_nonzero(run.lost.within[judge, number])),
-            n_shown=int(np.count_nonzero(run.lost.exact_rejected[judge, number])),
-            because=because,
-            annotators=annotators,
-            untested=untested,
-            worst_case=worst_case,
-            t_test=t_test,
-            controls=part.control_rows[number],
-            crowd=crowd.tests[number] if crowd is not None and crowd.tests else None,
-            human_agreement=part.panel.agreement,
-            cautions=(
-                *cautions,
-                *cautions_at_epsilon(
-                    worst_case,
-                    part.panel,
-                    uncertainty,
-                    winning_rate_bh=winning_rate_bh,
-                    is_above_constant=gain is not None and gain.p_value <= CONSTANT_LEVEL,
+        rows = _annotator_rows(figures, lost, judge, names.annotators)
+        in_crowd = crowd is not None and bool(crowd.tests)
+        cautions = cautions_of_judge(
+            rows[0], untested, self.panel, min_items=settings.min_items, in_crowd=in_crowd
+        )
+        uncertainties = bootstrap_judge(
+            self.labels,
+            place,
+            tested=figures.tested[judge],
+            tested_lost=lost.tested[judge],
+            plan=self.plan,
+        )
+        gap = self.gaps[place] if self.gaps else None
+        rho, rho_lost, rho_human = (
+            each[judge].item()
+            for each in (
+                figures.advantage_probability,
+                lost.advantage_probability,
+                figures.human_advantage,
+            )
+        )
+        if crowd is not None and crowd.tests:
+            rho, rho_lost, rho_human = crowd.advantages
+        results = []
+        for number, (annotators, uncertainty) in enumerate(zip(rows, uncertainties, strict=True)):
+            finding, because = self._decide(place, lost, number, crowd)
+            outcome: Outcome = "failed" if finding == "not_shown" or finding == "worse" else finding
+            winning_rate = lost.exact_winning_rate[judge, number].item()
+            winning_rate_bh = lost.winning_rate_bh[judge, number].item()
+            worst_case = WorstCase(
+                n_failures=self.n_failures[place],
+                winning_rate=winning_rate,
+                advantage_probability=rho_lost,
+                passed=outcome == "passed",
+                winning_rate_answered=figures.exact_winning_rate[judge, number].item(),
+            )
+            result = AltTestResult(
+                question=names.question,
+                judge=names.judges[judge],
+                alignment=self.labels.alignment_name,
+                epsilon=float(settings.epsilons[number]),
+                epsilon_mode=settings.mode,
+                n_items=self.n_items[place],
+                n_annotators=len(annotators),
+                winning_rate=winning_rate,
+                winning_rate_bh=winning_rate_bh,
+                advantage_probability=rho,
+                human_advantage=rho_human,
+                passed=outcome == "passed",
+                outcome=outcome,
+                finding=finding,
+                n_within=int(np.count_nonzero(lost.within[judge, number])),
+                n_shown=int(np.count_nonzero(lost.exact_rejected[judge, number])),
+                because=because,
+                annotators=annotators,
+                untested=untested,
+                worst_case=worst_case,
+                t_test=TTest(
+                    winning_rate=figures.winning_rate[judge, number].item(),
+                    passed=bool((figures.passed & lost.passed)[judge, number]),
+                    p_values=tuple(row.p_value for row in annotators),
                 ),
-            ),
-            settings=names.settings | {"n_clusters": part.panel.n_clusters},
-            smallest_epsilon=run.smallest_epsilons[judge],
-            uncertainty=uncertainty,
+                controls=self.control_rows[number],
+                crowd=crowd.tests[number] if crowd is not None and crowd.tests else None,
+                human_agreement=self.panel.agreement,
+                cautions=(
+                    *cautions,
+                    *cautions_at_epsilon(
+                        worst_case,
+                        self.panel,
+                        uncertainty,
+                        winning_rate_bh=winning_rate_bh,
+                        is_above_constant=gap is not None and gap.p_value <= CONSTANT_LEVEL,
+                    ),
+                ),
+                settings=names.settings | {"n_clusters": self.panel.n_clusters},
+                smallest_epsilon=smallest_epsilon,
+                uncertainty=uncertainty,
+            )
+            results.append(result)
+        return results
+
+    def _decide(
+        self, place: int, lost: Figures, number: int, crowd: Crowd | None
+    ) -> tuple[Finding, Caution]:
+        """Decide what is found of a judge at one ε, and say why: in a crowd by the crowd's test."""
+        if crowd is not None and crowd.tests:
+            return decide_in_crowd(crowd, number, mode=lost.settings.mode)
+        gap = self.gaps[place] if self.gaps else None
+        finding, because = decide_outcome(
+            lost, self.judges[place], number, yardsticks=self.yardsticks, gap=gap
         )
-        results.append(result)
-    return results
-
-
-def _decide(run: _Run, part: _Part, judge: int, number: int) -> tuple[Finding, Outcome, Caution]:
-    """Decide what is found of a judge at one ε, and say why: in a crowd by the crowd's test."""
-    crowd, settings = run.crowds.get(judge), run.lost.settings
-    if crowd is not None and crowd.tests:
-        finding, because = decide_in_crowd(crowd, number, mode=settings.mode)
-        if finding == "not_shown" or finding == "worse":
-            return finding, "failed", because
-        return finding, finding, because
-    outcome, because = decide_outcome(
-        part.yardsticks,
-        part.yardsticks.gains[part.judges.index(judge)],
-        run.lost,
-        judge=judge,
-        number=number,
-        has_reference=part.panel.has_reference,
-    )
-    if crowd is not None:
-        because = explain_untestable(crowd, min_items=settings.min_items)
-    if outcome != "failed":
-        return outcome, outcome, because
-    is_close = passes(run.lost.within_rate[judge, number])
-    return "not_shown" if is_close else "worse", outcome, because
+        if crowd is not None:
+            because = explain_untestable(crowd, min_items=lost.settings.min_items)
+        return finding, because
 
 
 def _annotator_rows(
@@ -418,7 +411,7 @@ def _annotator_rows(
     """Report the tested annotators of a judge, one tuple per ε."""
     tested = np.flatnonzero(figures.tested[judge])
     counts = figures.sums.counts[judge, tested]
-    n_items, difference = counts.sum(axis=-1), figures.difference
+    n_items = counts.sum(axis=-1)
     same = {
         "annotator": [names[column] for column in tested.tolist()],
         "n_items": n_items.tolist(),
@@ -429,10 +422,7 @@ def _annotator_rows(
         "advantage_judge": figures.advantage_judge[judge, tested].tolist(),
         "advantage_human": figures.advantage_human[judge, tested].tolist(),
     }
-    varied = {
-        "mean_difference": difference.mean,
-        "standard_error": difference.standard_error,
-        "degrees_of_freedom": difference.degrees_of_freedom,
+    varied = figures.difference | {
         "p_value": figures.p_values,
         "rejected": figures.rejected,
         "rejected_bh": figures.rejected_bh,
@@ -444,7 +434,7 @@ def _annotator_rows(
     names_of_figures = [*same, *varied]
     return [
         tuple(
-            AnnotatorResult(**dict(zip(names_of_figures, row, strict=True)))
+            AnnotatorResult.of(zip(names_of_figures, row, strict=True))
             for row in zip(*same.values(), *columns, strict=True)
         )
         for columns in zip(*of_epsilon, strict=True)
@@ -452,23 +442,19 @@ def _annotator_rows(
 
 
 def _control_rows(
-    controls: list[Control], figures: Figures, number: int, *, label: Callable[[Any], str]
+    controls: Controls, words: list[str], rates: list[float], advantages: list[float]
 ) -> tuple[ControlResult, ...]:
     """Report the best constant, the random and the majority-vote control at one ε."""
-    rates = figures.exact_winning_rate[:, number].tolist()
-    advantages = figures.advantage_probability.tolist()
     rows = []
     for kind in ("constant", "random", "majority_vote"):
-        places = [place for place, control in enumerate(controls) if control.control == kind]
+        places = [place for place, each in enumerate(controls.kinds) if each == kind]
         # where rates are undefined, annotators have too few items for every control
         best = max(places, key=lambda place: (rates[place], advantages[place]))
-        constant = controls[best].constant if kind == "constant" else None
-        rows.append(
-            ControlResult(
-                control=kind,
-                label=None if constant is None else label(constant),
-                winning_rate=rates[best],
-                advantage_probability=advantages[best],
-            )
+        row = ControlResult(
+            control=kind,
+            label=words[best] if kind == "constant" else None,
+            winning_rate=rates[best],
+            advantage_probability=advantages[best],
         )
+        rows.append(row)
     return tuple(rows)

@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtr
 
 from voirdire._messages import shorten
-from voirdire.stats.comparison import MOST_FLIPPED, flip_signs
 from voirdire.stats.exact_test import SAME, cached_p_value
 from voirdire.stats.fdr import benjamini_yekutieli
+from voirdire.stats.judge_difference import MOST_FLIPPED, flip_signs
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE
 from voirdire.stats.results import CrowdTest, format_p, make_caution
 
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import EpsilonMode, Finding
-    from voirdire.stats.comparison import Comparison, Control, Raters
-    from voirdire.stats.figures import TestSettings
+    from voirdire.stats.comparison import Comparison, Controls
     from voirdire.stats.results import Caution
 
 __all__ = [
@@ -72,41 +72,27 @@ class Crowd:
 
 
 def compare_with_crowd(
-    raters: Raters,
-    comparison: Comparison,
-    controls: Sequence[Control],
-    *,
-    judge: int,
-    settings: TestSettings,
-    label: Callable[[Any], str],
+    labels: Comparison, judge: int, controls: Controls, *, label: Callable[[Any], str]
 ) -> Crowd:
     """Test a judge on the items that it and two persons or more labelled; no tests with too few."""
-    constants = [control for control in controls if control.control == "constant"]
-    vote = [control for control in controls if control.control == "majority_vote"]
-    n_items, counted, roles, agreement = 0, [], [], []
-    for part, block, place in comparison.blocks(raters):
-        answered, lost = comparison.outcomes_of(part, block, judge)
-        others = (comparison.answers(control, block, part, place) for control in vote + constants)
-        outcomes = [answered, lost, *(block.outcomes(np.ascontiguousarray(x)) for x in others)]
-        met = np.flatnonzero((lost >= 0).any(axis=0))
-        items, people = np.nonzero(lost[:, met].T >= 0)
-        roles.append(np.stack([items + n_items, people]))
-        agreement.append(block.agreement()[met])
-        counted.append([
-            [np.count_nonzero(each[:, met] == x, axis=0) for x in (JUDGE_WINS, TIE, HUMAN_WINS)]
-            for each in outcomes
-        ])  # fmt: skip
-        n_items += len(met)
-    items, people = np.concatenate(roles, axis=1)
+    settings = labels.settings
+    [both] = labels.judge_outcomes([judge])
+    met = np.flatnonzero((both[1] >= 0).any(axis=0))
+    items, people = np.nonzero(both[1][:, met].T >= 0)
     people = np.unique(people, return_inverse=True)[1]
-    n_people = int(people.max(initial=-1)) + 1
+    n_items, n_people = len(met), int(people.max(initial=-1)) + 1
     if n_items < FEWEST_ITEMS or n_people < FEWEST_PEOPLE:
         return Crowd(n_items=n_items, n_people=n_people)
 
-    counts = np.concatenate(counted, axis=2)
+    # rows: the judge, with failures left out and lost; the majority vote; the constants
+    columns = [controls.kinds.index("majority_vote"), *range(len(controls.constants))]
+    rows = chain(both, labels.outcomes(controls.answers[:, columns]))
+    counts = np.array([
+        [np.count_nonzero(row[:, met] == x, axis=0) for x in (JUDGE_WINS, TIE, HUMAN_WINS)]
+        for row in rows
+    ])  # fmt: skip
     sums = counts.sum(axis=1)
     won, tied, lost = np.moveaxis(counts / np.where(sums, sums, 1)[:, np.newaxis], 1, 0)
-    answered = sums[0] > 0
 
     def p_values(row: int, epsilon: float) -> tuple[float, float, float]:
         """Return the mean of d with the two p-values."""
@@ -123,35 +109,36 @@ def compare_with_crowd(
     differing = behind[np.abs(behind) > SAME]
     if 0 < len(differing) <= MOST_FLIPPED:
         constant_p_value = max(constant_p_value, float(flip_signs(-differing)[-1]))
-    tests, ceiling = [], []
+    agreement = np.concatenate([block.agreement() for _, block in labels.blocks])[met]
+    tests, ceiling, rate = [], [], settings.false_discovery_rate
     for epsilon in np.minimum(settings.epsilons, LARGEST_EPSILON).tolist():
         mean, by_t, exact = p_values(1, epsilon)
-        ceiling.append(max(p_values(2, epsilon)[1:]) <= settings.false_discovery_rate)
+        ceiling.append(max(p_values(2, epsilon)[1:]) <= rate)
         test = CrowdTest(
             epsilon=epsilon,
             n_items=n_items,
             n_people=n_people,
-            human_agreement=float(np.concatenate(agreement).mean()),
+            human_agreement=float(agreement.mean()),
             mean_difference=mean,
             p_value_t=by_t,
             p_value_exact=exact,
             p_value=max(by_t, exact),
-            shown=max(by_t, exact) <= settings.false_discovery_rate,
-            constant=label(constants[best - 3].constant),
+            shown=max(by_t, exact) <= rate,
+            constant=label(controls.constants[best - 3]),
             constant_advantage=float((won + tied)[best].mean()),
             constant_p_value=constant_p_value,
         )
         tests.append(test)
+    answered = sums[0] > 0
+    rho, rho_human = math.nan, math.nan
+    if answered.any():
+        rho, rho_human = (float((x + tied)[0, answered].mean()) for x in (won, lost))
     return Crowd(
         n_items=n_items,
         n_people=n_people,
         tests=tuple(tests),
         ceiling=tuple(ceiling),
-        advantages=(
-            float((won + tied)[0, answered].mean()) if answered.any() else math.nan,
-            float((won + tied)[1].mean()),
-            float((lost + tied)[0, answered].mean()) if answered.any() else math.nan,
-        ),
+        advantages=(rho, float((won + tied)[1].mean()), rho_human),
         n_differ=len(differing),
     )
 

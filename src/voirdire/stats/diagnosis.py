@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from voirdire.stats.comparison import Comparison
     from voirdire.stats.label_arrays import LabelSets
-    from voirdire.stats.preparation import Prepared
 
 __all__ = [
     "OutlierAnnotators",
@@ -411,16 +411,16 @@ def _without_rounding(squares: NDArray[np.float64], n_items: NDArray[Any]) -> ND
     return np.where(squares <= _ROUNDING * n_items, 0.0, squares)
 
 
-def item_gaps(prepared: Prepared) -> list[NDArray[np.float64]]:
+def item_gaps(labels: Comparison) -> list[NDArray[np.float64]]:
     """Return, by judge and item, the share of annotators that it beats less the share who beat it.
 
     An expert's own comparisons and imbalance weights are not used; nan where there is no
     comparison.
     """
     gaps = []
-    for outcomes in prepared.comparison.outcomes(prepared.raters):
-        if prepared.settings.excluded is not None:
-            outcomes[prepared.settings.excluded] = NO_OUTCOME
+    for outcomes in labels.outcomes(labels.judges):
+        if labels.settings.excluded is not None:
+            outcomes[labels.settings.excluded] = NO_OUTCOME
         wins, losses, nobody = (
             np.count_nonzero(outcomes == outcome, axis=0)
             for outcome in (JUDGE_WINS, HUMAN_WINS, NO_OUTCOME)

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Design",
     "Figures",
-    "MeanDifference",
     "TestSettings",
     "exact_counts",
     "passes",
@@ -66,7 +65,8 @@ class TestSettings:
     """Settings of the test of compared labels.
 
     `design` are the independent units, `family` the p-values that share the false discovery rate,
-    `quality` the weights of annotators in ω, and `excluded` the expert, who is not tested.
+    `quality` the weights of annotators in ω, and `excluded` the expert, who is not tested; an
+    expert's or gold labels are the reference.
     """
 
     epsilons: NDArray[np.float64]
@@ -77,20 +77,7 @@ class TestSettings:
     family: Family = "annotators"
     quality: NDArray[np.float64] | None = None
     excluded: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanDifference:
-    """The mean of d with its standard error, arrays over judges, ε and annotators.
-
-    `mean` is nan without items, `standard_error` with fewer than two units; `target` is the value
-    under the null hypothesis: ε, or 0 when ε is multiplicative.
-    """
-
-    mean: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    degrees_of_freedom: NDArray[np.float64]
-    target: NDArray[np.float64]
+    has_reference: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,18 +127,29 @@ class Figures:
         return self._mean_over_tested(self.advantage_human)
 
     @cached_property
-    def difference(self) -> MeanDifference:
-        """The mean of d, of shape (n_judges, n_epsilons, n_annotators)."""
-        values, target = _difference_values(self.settings.epsilons, self.settings.mode)
-        weights = self.sums.weights[:, np.newaxis]
-        squares = self.sums.squares[:, np.newaxis]
+    def target(self) -> NDArray[np.float64]:
+        """The mean of d under the null hypothesis: ε, or 0 when ε is multiplicative."""
+        additive = self.settings.mode == "additive"
+        return (self.settings.epsilons if additive else 0.0 * self.settings.epsilons)[:, np.newaxis]
+
+    @cached_property
+    def difference(self) -> dict[str, NDArray[np.float64]]:
+        """The mean of d, its standard error and degrees of freedom, shape of `p_values`.
+
+        The mean is nan without items, the error with fewer than two units.
+        """
+        settings, human, judge = self.settings, np.array([0.0, 1, 1]), np.array([1.0, 1, 0])
+        values = np.broadcast_to(human - judge, (len(settings.epsilons), 3))
+        if settings.mode == "multiplicative":
+            values = human - judge / (1 - settings.epsilons[:, np.newaxis])
+        weights, squares = self.sums.weights[:, np.newaxis], self.sums.squares[:, np.newaxis]
         n_units = self.sums.n_units[:, np.newaxis].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             mass = weights.sum(axis=-1)
             mean = (weights * values[:, np.newaxis, :]).sum(axis=-1) / mass
             centred = values[:, np.newaxis, :] - mean[..., np.newaxis]
             scale = np.trace(squares, axis1=-2, axis2=-1)
-            if self.settings.design == "weighted":
+            if settings.design == "weighted":
                 variance = (weights * centred**2).sum(axis=-1) / mass
                 effective = mass**2 / scale
                 squared_error, freedom = variance / effective, effective - 1
@@ -161,18 +159,13 @@ class Figures:
                 squared_error = spread * n_units / (n_units - 1) / mass**2
                 freedom = n_units - 1
             error = np.sqrt(np.where(n_units > 1, squared_error, np.nan))
-        return MeanDifference(
-            mean=mean,
-            standard_error=error,
-            degrees_of_freedom=np.broadcast_to(freedom, mean.shape),
-            target=target[:, np.newaxis],
-        )
+        freedom = np.broadcast_to(freedom, mean.shape)
+        return {"mean_difference": mean, "standard_error": error, "degrees_of_freedom": freedom}
 
     @cached_property
     def within(self) -> NDArray[np.bool_]:
         """Whether the estimate is within ε, shape of `p_values`."""
-        better = self.difference.mean < self.difference.target
-        return better & self.tested[:, np.newaxis]
+        return (self.difference["mean_difference"] < self.target) & self.tested[:, np.newaxis]
 
     @cached_property
     def within_rate(self) -> NDArray[np.float64]:
@@ -182,37 +175,37 @@ class Figures:
     @cached_property
     def p_values(self) -> NDArray[np.float64]:
         """p-values by the t-test, shape (n_judges, n_epsilons, n_annotators)."""
-        found = self.difference
-        distance = found.mean - found.target
-        p_values = t_test_p_values(distance, found.standard_error, found.degrees_of_freedom)
+        mean, error, freedom = self.difference.values()
+        p_values = t_test_p_values(mean - self.target, error, freedom)
         return np.where(self.tested[:, np.newaxis], p_values, np.nan)
 
     @cached_property
     def exact_p_values(self) -> NDArray[np.float64]:
         """p-values by the exact test; with weights or clusters never below the t-test's."""
-        settings, counts = self.settings, exact_counts(self.sums)
-        found, epsilons = np.full_like(self.p_values, np.nan), settings.epsilons.tolist()
-        for judge, annotator in np.argwhere(self.tested):
-            won, ties, lost = counts[judge, annotator].tolist()
-            found[judge, :, annotator] = [
-                cached_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
-            ]
-        return found if settings.design == "items" else np.maximum(found, self.p_values)
+        settings, tested = self.settings, self.tested
+        epsilons, mode = settings.epsilons.tolist(), settings.mode
+        p_values = np.full((*tested.shape, len(epsilons)), np.nan)
+        p_values[tested] = [
+            [cached_p_value(won, ties, lost, epsilon, mode) for epsilon in epsilons]
+            for won, ties, lost in exact_counts(self.sums)[tested].tolist()
+        ] or np.zeros((0, len(epsilons)))
+        exact = p_values.swapaxes(1, 2)
+        return exact if settings.design == "items" else np.maximum(exact, self.p_values)
 
     @cached_property
     def rejected(self) -> NDArray[np.bool_]:
         """Annotators whom the judge wins under Benjamini-Yekutieli, shape of `p_values`."""
-        return self._reject(benjamini_yekutieli, self.p_values)
+        return self.reject(benjamini_yekutieli, self.p_values)
 
     @cached_property
     def rejected_bh(self) -> NDArray[np.bool_]:
         """The same under Benjamini-Hochberg."""
-        return self._reject(benjamini_hochberg, self.p_values)
+        return self.reject(benjamini_hochberg, self.p_values)
 
     @cached_property
     def exact_rejected(self) -> NDArray[np.bool_]:
         """Annotators whom the judge wins by the exact test."""
-        return self._reject(benjamini_yekutieli, self.exact_p_values)
+        return self.reject(benjamini_yekutieli, self.exact_p_values)
 
     @cached_property
     def winning_rate(self) -> NDArray[np.float64]:
@@ -222,7 +215,7 @@ class Figures:
     @cached_property
     def winning_rate_bh(self) -> NDArray[np.float64]:
         """ω by the exact test under Benjamini-Hochberg."""
-        return self.share_of_annotators(self._reject(benjamini_hochberg, self.exact_p_values))
+        return self.share_of_annotators(self.reject(benjamini_hochberg, self.exact_p_values))
 
     @cached_property
     def exact_winning_rate(self) -> NDArray[np.float64]:
@@ -234,13 +227,29 @@ class Figures:
         """Whether ω is at least .5 (to rounding); never where it is undefined."""
         return passes(self.winning_rate)
 
-    def winning_rate_by(self, p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ω from other p-values, or from bounds with the same rejections."""
-        return self.share_of_annotators(self._reject(benjamini_yekutieli, p_values))
-
     def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the weighted share of the tested annotators that are chosen; nan without any."""
-        return _share_of_tested(chosen, self.tested, self.settings.quality)
+        quality = self.settings.quality
+        weight = self.tested * (1.0 if quality is None else quality)
+        total = weight.sum(axis=-1, keepdims=True)
+        won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
+        return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
+
+    def reject(
+        self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return whom the judge wins by these p-values, or by bounds with the same rejections.
+
+        An undefined p-value of a tested annotator counts as 1.
+        """
+        rate = self.settings.false_discovery_rate
+        each = np.where(self.tested[:, np.newaxis], np.fmin(p_values, 1.0), np.nan)
+        if self.settings.family == "annotators":
+            return procedure(each, false_discovery_rate=rate)
+        n_judges, n_epsilons, n_annotators = each.shape
+        together = each.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
+        rejected = procedure(together, false_discovery_rate=rate)
+        return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
 
     def _share_won(self, outcomes: slice) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -252,39 +261,6 @@ class Figures:
         total = np.where(self.tested, advantage, 0.0).sum(axis=-1)
         return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
-    def _reject(
-        self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        rate, family = self.settings.false_discovery_rate, self.settings.family
-        return _reject(procedure, p_values, self.tested, rate=rate, family=family)
-
-
-def _share_of_tested(
-    chosen: NDArray[np.bool_], tested: NDArray[np.bool_], quality: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    weight = tested * (1.0 if quality is None else quality)
-    total = weight.sum(axis=-1, keepdims=True)
-    won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
-    return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
-
-
-def _reject(
-    procedure: Callable[..., NDArray[np.bool_]],
-    p_values: NDArray[np.float64],
-    tested: NDArray[np.bool_],
-    *,
-    rate: float,
-    family: Family,
-) -> NDArray[np.bool_]:
-    # An undefined p-value of a tested annotator counts as 1.
-    each = np.where(tested[:, np.newaxis], np.fmin(p_values, 1.0), np.nan)
-    if family == "annotators":
-        return procedure(each, false_discovery_rate=rate)
-    n_judges, n_epsilons, n_annotators = each.shape
-    together = each.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
-    rejected = procedure(together, false_discovery_rate=rate)
-    return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
-
 
 def passes(winning_rate: Any) -> Any:
     """Return whether ω is at least .5, to the rounding of sums of weights.
@@ -292,17 +268,6 @@ def passes(winning_rate: Any) -> Any:
     Never where it is nan.
     """
     return winning_rate >= 0.5 - 1e-12
-
-
-def _difference_values(
-    epsilons: NDArray[np.float64], mode: EpsilonMode
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the value of d per outcome, shape (n_epsilons, 3), and its target under the null."""
-    human = np.array([0.0, 1.0, 1.0])
-    judge = np.array([1.0, 1.0, 0.0])
-    if mode == "additive":
-        return np.broadcast_to(human - judge, (len(epsilons), 3)), epsilons
-    return human - judge / (1 - epsilons[:, np.newaxis]), np.zeros(len(epsilons))
 
 
 def t_test_p_values(

@@ -1,13 +1,20 @@
 r"""Tests which of two judges is closer to the annotators, by a paired test of their ρ.
 
-On the items that both judges answered, :math:`\rho_a - \rho_b` is the mean over annotators of the
-mean difference :math:`W^a_{ij} - W^b_{ij}`. Its standard error follows from what each item (or
-cluster) contributes, summed over annotators: the same item is never counted as several.
+On the items that both answered, :math:`\rho_a - \rho_b` is the mean over annotators of the mean
+difference :math:`W^a_{ij} - W^b_{ij}`. Its standard error follows from what each item (or cluster)
+contributes, summed over annotators: the same item is never counted as several. With :math:`c_{ij}`
+the weight of a comparison and :math:`\delta_j` annotator j's mean difference, item i contributes
+
+.. math:: z_i = \frac1m \sum_j \frac{c_{ij} (W^a_{ij} - W^b_{ij} - \delta_j)}{\sum_i c_{ij}},
+
+summed within clusters; where all annotators labelled all items this is the paired t-test of the
+items' means.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -17,30 +24,25 @@ from scipy.special import stdtr, stdtrit
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import change_fields, check_names
 from voirdire.errors import InputError
+from voirdire.stats.comparison import compare_labels
 from voirdire.stats.intervals import sum_units, take_units
-from voirdire.stats.outcome_sums import HUMAN_WINS
+from voirdire.stats.outcome_sums import HUMAN_WINS, NO_OUTCOME
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.preparation import LabelArrays, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.preparation import Prepared
+    from voirdire.stats.comparison import Comparison
 
-__all__ = ["JudgeDifference", "compare_judges"]
+__all__ = ["MOST_FLIPPED", "JudgeDifference", "PairedGap", "compare_judges", "flip_signs"]
 
-_OF_PLAN = (
-    "similarity",
-    "weights",
-    "quality",
-    "expert",
-    "min_items",
-    "min_annotators",
-    "confidence_level",
-)
-_OF_LABELS = [row.name for row in fields(LabelArrays) if row.name not in ("judges", "humans")]
+MOST_FLIPPED = 10
+"""Most differing items of a near-constant judge that are tested by their signs too."""
+
+_OF_LABELS = ("alignment", "label_sets", "values", "n_codes", "failed", "gold", "clusters")
+_OF_PLAN = ("similarity", "weights", "quality", "expert", "min_items", "min_annotators")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +128,8 @@ def compare_judges(
     Notes
     -----
     A judge's failures are left out. Annotators count if both judges share `min_items` items with
-    them. With :math:`c_{ij}` the weight of a comparison and :math:`\delta_j` annotator j's mean
-    difference, item i contributes
-    :math:`z_i = \frac1m \sum_j c_{ij} (W^a_{ij} - W^b_{ij} - \delta_j) / \sum_i c_{ij}`, summed
-    within clusters; the t distribution has one degree of freedom less than there are units.
-    Memory is O(n_judges * n_annotators * n_items) bytes.
+    them. The t distribution has one degree of freedom less than there are units. Memory is
+    O(n_judges * n_annotators * n_items) bytes.
 
     Examples
     --------
@@ -142,22 +141,29 @@ def compare_judges(
     >>> pair.difference > 0.2, pair.p_value < 0.001
     (True, True)
     """
-    check_names(settings, [*_OF_LABELS, *_OF_PLAN], of="compare_judges")
-    about = {name: settings.pop(name) for name in _OF_LABELS if name in settings}
+    of_labels, of_plan = (*_OF_LABELS, "annotators"), (*_OF_PLAN, "confidence_level")
+    check_names(settings, [*of_labels, *of_plan], of="compare_judges")
+    about = {name: settings.pop(name) for name in of_labels if name in settings}
     plan = change_fields(plan or TestPlan(), settings)
-    labels = LabelArrays(judges=judges, humans=humans, **about)
-    prepared = prepare(labels, plan)
-    n_judges = prepared.raters.judges.shape[1]
+    labels = compare_labels(judges, humans, plan=plan, **about)
+    n_judges = labels.judges.shape[1]
     shown = [str(number) for number in range(n_judges)] if names is None else list(names)
     if isinstance(names, str) or not len(shown) == len(set(shown)) == n_judges:
         msg = f"`names` must name all {n_judges} judges, each once, got {len(set(shown))} names."
         raise InputError(msg)
+
     pairs = list(combinations(range(n_judges), 2))
-    outcomes = prepared.comparison.outcomes(prepared.raters) if pairs else []
+    outcomes = list(labels.outcomes(labels.judges)) if pairs else []
     figures = [
-        _figures(outcomes[a], outcomes[b], prepared, plan.confidence_level) for a, b in pairs
+        _test_two_sided(PairedGap.between(outcomes[a], outcomes[b], labels), labels, plan)
+        for a, b in pairs
     ]
-    adjusted = _holm(np.array([row["p_value"] for row in figures]))
+    # Holm's step-down procedure; undefined p-values stay nan and do not count
+    p_values = np.array([row["p_value"] for row in figures])
+    adjusted, known = p_values.copy(), np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    steps = p_values[order] * (len(order) - np.arange(len(order)))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return [
         JudgeDifference(
             judge_a=shown[a],
@@ -171,57 +177,112 @@ def compare_judges(
     ]
 
 
-def _figures(
-    first: NDArray[np.int8],
-    second: NDArray[np.int8],
-    prepared: Prepared,
-    confidence_level: float,
-) -> dict[str, Any]:
-    """Compare the outcomes of two judges, each of shape (n_annotators, n_items)."""
-    settings, clusters = prepared.settings, prepared.raters.clusters
-    both = (first >= 0) & (second >= 0)
-    tested = np.count_nonzero(both, axis=1) >= settings.min_items
-    if settings.excluded is not None:
-        tested[settings.excluded] = False
-    met = both[tested].any(axis=0)
+def _test_two_sided(gap: PairedGap, labels: Comparison, plan: TestPlan) -> dict[str, Any]:
     names = ("advantage_a", "advantage_b", "difference", "low", "high", "p_value")
-    figures: dict[str, Any] = dict.fromkeys(names, float("nan"))
-    figures["n_items"] = int(np.count_nonzero(met))
-    if not tested.any():
-        return figures | {"reason": f"no annotator has {settings.min_items} items to compare"}
-    weights = prepared.comparison.weights(np.where(both, first, -1), prepared.raters)
-    mass = both[tested] if weights is None else weights[tested] * both[tested]
-    total = mass.sum(axis=1)
-    won = [((labels[tested] < HUMAN_WINS) * mass).sum(axis=1) / total for labels in (first, second)]
-    gap = (first[tested] < HUMAN_WINS).astype(np.int8) - (second[tested] < HUMAN_WINS)
-    share = 1 / (total * len(total))
-    of_items = share @ (gap * mass) - (share * (won[0] - won[1])) @ mass
-    units = sum_units(of_items[met], take_units(clusters, met))
-    a, b = (float(rates.mean()) for rates in won)
-    difference, n_units = a - b, len(units)
-    figures |= {"advantage_a": a, "advantage_b": b, "difference": difference}
-    if n_units < 2:
+    figures: dict[str, Any] = dict.fromkeys(names, np.nan) | {"n_items": gap.n_items}
+    if np.isnan(gap.advantage):
+        min_items = labels.settings.min_items
+        return figures | {"reason": f"no annotator has {min_items} items to compare"}
+    difference = gap.advantage - gap.other
+    figures |= {"advantage_a": gap.advantage, "advantage_b": gap.other, "difference": difference}
+    if gap.n_units < 2:
         return figures | {"reason": "a standard error needs two items, or two clusters"}
-    error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
-    if error < 1e-12:
-        if abs(difference) < 1e-12:
+    if gap.error < _NO_ERROR:
+        if abs(difference) < _NO_ERROR:
             return figures | {"reason": "the judges have the same outcome on every item"}
         # as in the test of one judge: without variance the sign of the difference is certain
         reason = "all items are alike: the interval is undefined"
         return figures | {"reason": reason, "p_value": 0.0}
-    half = float(stdtrit(n_units - 1, (1 + confidence_level) / 2)) * error
+    half = float(stdtrit(gap.n_units - 1, (1 + plan.confidence_level) / 2)) * gap.error
     return figures | {
         "low": max(difference - half, -1.0),
         "high": min(difference + half, 1.0),
-        "p_value": float(2 * stdtr(n_units - 1, -abs(difference) / error)),
+        "p_value": float(2 * stdtr(gap.n_units - 1, -abs(difference) / gap.error)),
     }
 
 
-def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust by Holm's step-down procedure; undefined p-values stay nan and do not count."""
-    adjusted = p_values.copy()
-    known = np.flatnonzero(~np.isnan(p_values))
-    order = known[np.argsort(p_values[known], kind="stable")]
-    steps = p_values[order] * (len(order) - np.arange(len(order)))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
+_NO_ERROR = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedGap:
+    """How much closer to the annotators one judge is than another, on items that both answered.
+
+    `advantage` and `other` are ρ of the two, `error` the standard error of their difference;
+    `differing` are the differences of the items (or clusters) on which the two fare differently,
+    and `n_items` counts the items. Figures are nan where no annotator can be tested.
+    """
+
+    advantage: float
+    other: float
+    error: float
+    n_units: int
+    n_items: int
+    differing: NDArray[np.float64]
+
+    @staticmethod
+    def between(first: NDArray[np.int8], second: NDArray[np.int8], labels: Comparison) -> PairedGap:
+        """Compare the outcomes of two judges, each of shape (n_annotators, n_items)."""
+        both = (first >= 0) & (second >= 0)
+        tested = np.count_nonzero(both, axis=1) >= labels.settings.min_items
+        if labels.settings.excluded is not None:
+            tested[labels.settings.excluded] = False
+        weights = labels.weights(np.where(both, first, NO_OUTCOME))
+        mass = both if weights is None else weights
+        won = [(outcomes < HUMAN_WINS) & both for outcomes in (first, second)]
+        gap: NDArray[Any] = won[0].view(np.int8) - won[1].view(np.int8)
+        total = np.where(tested, mass.sum(axis=1), 1.0)
+        rates = [(row if weights is None else row * mass).sum(axis=1) / total for row in won]
+        share = tested / (total * max(int(tested.sum()), 1))
+        advantages = [float(x[tested].mean()) if tested.any() else np.nan for x in rates]
+        gains = np.einsum("j,ji->i", share, gap if weights is None else gap * mass)
+        rest = gains - np.einsum("j,ji->i", share * (rates[0] - rates[1]), mass)
+        met = both[tested].any(axis=0)
+        units = take_units(labels.clusters, met)
+        of_units, sums = sum_units(rest[met], units), sum_units(gains[met], units)
+        differs = sum_units((np.abs(gains[met]) > _NO_ERROR).astype(np.float64), units) > 0
+        n_units = len(of_units)
+        correction = n_units / (n_units - 1) if n_units > 1 else np.nan
+        return PairedGap(
+            advantage=advantages[0],
+            other=advantages[1],
+            error=float(np.sqrt(correction * (of_units**2).sum())),
+            n_units=n_units,
+            n_items=int(np.count_nonzero(met)),
+            differing=sums[differs],
+        )
+
+    @cached_property
+    def p_value(self) -> float:
+        """One-sided, for the first judge being closer; nan with fewer than two units.
+
+        Where at most ten items (or clusters) differ, the larger one of the t-test's and of the
+        exact sign flip's, the share of the sign patterns of these differences whose sum is as
+        large: a few lucky items have no normal mean, and five won are needed at .05.
+        """
+        difference = self.advantage - self.other
+        if self.n_units < 2:
+            return np.nan
+        if self.error < _NO_ERROR:
+            p_value = 0.0 if difference > _NO_ERROR else 1.0
+        else:
+            p_value = float(stdtr(self.n_units - 1, -difference / self.error))
+        if 0 < len(self.differing) <= MOST_FLIPPED:
+            p_value = max(p_value, float(flip_signs(self.differing)[-1]))
+        return p_value
+
+
+def flip_signs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of the sign patterns of the first k values whose sum is as large as theirs.
+
+    Of values of shape (..., n) the shares for k = 0 to n, shape (..., n + 1). A value of 0 changes
+    no share.
+    """
+    sums = np.zeros((*values.shape[:-1], 1))
+    shares = [np.ones(values.shape[:-1])]
+    for k in range(values.shape[-1]):
+        value = values[..., k, np.newaxis]
+        sums = np.concatenate([sums + value, sums - value], axis=-1)
+        theirs = sums[..., :1]  # all signs as they are
+        shares.append((sums >= theirs - 1e-12).mean(axis=-1))
+    return np.stack(shares, axis=-1)

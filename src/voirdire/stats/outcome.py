@@ -7,7 +7,7 @@ Failures count as lost, and ω is from the exact test:
    at least half of the annotators and their majority vote (with an expert or gold: those labels)
    fails too, since no judge could pass on these labels.
 3. Otherwise ``passed`` if the judge is shown closer to the annotators than the constant answer
-   with the largest ρ (see `Comparison.gain`; one-sided p at most .05), else ``no_evidence``.
+   with the largest ρ (see `PairedGap.p_value`; one-sided p at most .05), else ``no_evidence``.
 """
 
 from __future__ import annotations
@@ -20,29 +20,119 @@ import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.stats.agreement import measure_alpha
-from voirdire.stats.comparison import MOST_FLIPPED
 from voirdire.stats.exact_test import cached_p_value
-from voirdire.stats.figures import Figures, passes
+from voirdire.stats.figures import passes
+from voirdire.stats.judge_difference import MOST_FLIPPED
 from voirdire.stats.results import format_p, make_caution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from voirdire._types import AlignmentName, Outcome
+    from voirdire._types import Finding
     from voirdire.stats.agreement import KrippendorffResult, Level
-    from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.comparison import Comparison, Control, PairedGain, Raters
-    from voirdire.stats.figures import TestSettings
-    from voirdire.stats.outcome_sums import OutcomeSums
-    from voirdire.stats.preparation import Prepared
+    from voirdire.stats.comparison import Comparison
+    from voirdire.stats.figures import Figures, TestSettings
+    from voirdire.stats.judge_difference import PairedGap
     from voirdire.stats.results import Caution
 
-__all__ = ["Panel", "Yardsticks", "decide_outcome", "describe_panel"]
+__all__ = ["CONSTANT_LEVEL", "Panel", "Yardsticks", "decide_outcome", "describe_panel"]
 
 CONSTANT_LEVEL = 0.05
 _MOST_TRIED = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yardsticks:
+    """What judges of the same items are measured by.
+
+    The constant answer with the largest ρ; the figures of the majority vote (or the reference) and
+    of that constant.
+    """
+
+    constant: str
+    figures: Figures
+
+
+def decide_outcome(
+    lost: Figures, judge: int, number: int, *, yardsticks: Yardsticks | None, gap: PairedGap | None
+) -> tuple[Finding, Caution]:
+    """Decide what is found of one judge at one ε, with the reason."""
+    tested, settings = lost.tested[judge], lost.settings
+    n_tested = int(np.count_nonzero(tested))
+    if not n_tested or yardsticks is None or gap is None:
+        min_items = settings.min_items
+        other = "the reference" if settings.has_reference else "another annotator"
+        sentence = f"No annotator has {min_items} items that it and {other} labelled too."
+        return "no_evidence", make_caution("untestable", sentence, min_items=min_items)
+    if np.isnan(lost.exact_p_values[judge, number][tested]).all():
+        sentence = "No p-value is defined: a standard error needs two clusters."
+        return "no_evidence", make_caution("no_p_values", sentence)
+    epsilon = float(settings.epsilons[number])
+    rate = float(lost.exact_winning_rate[judge, number])
+    facts: dict[str, Any] = {"epsilon": epsilon, "winning_rate": rate}
+    facts["n_shown"] = int(np.count_nonzero(lost.exact_rejected[judge, number]))
+    facts["n_annotators"] = n_tested
+    shown = f"Shown within ε = {epsilon:g} for {facts['n_shown']} of {n_tested} annotators by the "
+    shown += "exact test"
+    constant = yardsticks.constant
+    if passes(rate):
+        facts |= {"constant": constant, "advantage_probability": gap.advantage}
+        facts |= {"constant_advantage": gap.other, "p_value": gap.p_value}
+        n_differ, p_value = len(gap.differing), format_p(gap.p_value)
+        if 0 < n_differ <= MOST_FLIPPED:
+            facts["n_differ"] = n_differ
+            p_value += f"; {n_differ} item{' differs' if n_differ == 1 else 's differ'}"
+        own, its = round(gap.advantage, 12), round(gap.other, 12)  # as tables write them
+        compared = f"always {shorten(constant)!r} (ρ {own:.2f} against {its:.2f}, {p_value})."
+        if gap.p_value <= CONSTANT_LEVEL:
+            sentence = f"{shown}, and closer to them than {compared}"
+            return "passed", make_caution("shown", sentence, **facts)
+        sentence = f"ω = {rate:.2f} by the exact test, but not shown closer to the annotators than "
+        return "no_evidence", make_caution("like_constant", sentence + compared, **facts)
+
+    facts["n_within"] = n_within = int(np.count_nonzero(lost.within[judge, number]))
+    is_close = bool(passes(lost.within_rate[judge, number]))
+    ceiling, constant_rate = yardsticks.figures.exact_winning_rate[:, number].tolist()
+    if is_close and not passes(ceiling):
+        facts |= {"n_items": int(lost.sums.n_items[judge][tested].max()), "ceiling": ceiling}
+        return "no_evidence", _unpassable(facts, settings)
+    facts |= {"constant": constant, "constant_winning_rate": constant_rate}
+    whom = f"{n_within if is_close else n_tested - n_within} of {n_tested} annotators"
+    sentence = f"{shown}; half are needed. Its estimate "
+    if is_close:
+        sentence += f"is within ε for {whom}: more items may change this."
+    else:
+        sentence += f"misses ε for {whom}."
+    if passes(constant_rate):
+        sentence += f" Always {shorten(constant)!r} has ω = {constant_rate:.2f}, no evidence."
+    if is_close:
+        return "not_shown", make_caution("not_shown", sentence, **facts)
+    return "worse", make_caution("missed", sentence, **facts)
+
+
+def _unpassable(facts: dict[str, Any], settings: TestSettings) -> Caution:
+    """Say that no judge could pass, and how many items one that always ties needs.
+
+    Under the null hypothesis all n items are ties with a probability of at most (1 - ε)^n.
+    """
+    epsilon, needed = facts["epsilon"], None
+    who = "even a judge that gives the reference labels"
+    if not settings.has_reference:
+        who = "even the majority vote"
+    sentence = f"With {facts['n_items']} items and ε = {epsilon:g} {who} is not shown within ε"
+    if epsilon > 0:
+        harmonic = sum(1 / rank for rank in range(1, facts["n_annotators"] + 1))
+        level = settings.false_discovery_rate / harmonic
+        fewest = math.ceil(math.log(level) / math.log1p(-epsilon))
+        for n_ties in range(fewest, 2 * fewest + _MOST_TRIED):
+            if cached_p_value(0, n_ties, 0, epsilon, settings.mode) <= level:
+                needed = n_ties
+                break
+    if needed is not None and needed > facts["n_items"]:
+        sentence += f"; a judge that always ties needs {needed}"
+    return make_caution("unpassable", f"{sentence}.", n_needed=needed, **facts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,192 +152,36 @@ class Panel:
     top_label: str | None
 
 
-class Yardsticks:
-    """References for judges of the same items.
-
-    The constant answer with the largest ρ, the figures of the majority vote (or the reference) and
-    of that constant, and the gain of each judge, failures lost, over it; None without labels.
-    """
-
-    def __init__(
-        self,
-        raters: Raters,
-        comparison: Comparison,
-        controls: Sequence[Control],
-        figures: Figures | None,
-        *,
-        lost: OutcomeSums,
-        label: Callable[[Any], str],
-    ) -> None:
-        self.constant: str | None = None
-        self.figures: Figures | None = None
-        self.gains: Sequence[PairedGain | None] = [None] * len(lost.n_units)
-        constants = [n for n, control in enumerate(controls) if control.control == "constant"]
-        if figures is None or np.isnan(figures.advantage_probability[constants]).all():
-            return
-        best = constants[int(np.nanargmax(figures.advantage_probability[constants]))]
-        kind = "reference" if raters.reference is not None else "majority_vote"
-        ceiling = next(n for n, control in enumerate(controls) if control.control == kind)
-        self.constant = label(controls[best].constant)
-        self.figures = Figures(figures.sums.rows([ceiling, best]), figures.settings)
-        self.gains = comparison.gains(
-            raters,
-            controls[best].constant,
-            judges=lost,
-            other=figures.sums.rows([best]),
-            settings=figures.settings,
-        )
-
-
-def decide_outcome(
-    yardsticks: Yardsticks,
-    gain: PairedGain | None,
-    lost: Figures,
-    *,
-    judge: int,
-    number: int,
-    has_reference: bool,
-) -> tuple[Outcome, Caution]:
-    """Decide the outcome of one judge at one ε, with the reason."""
-    tested, settings = lost.tested[judge], lost.settings
-    n_tested = int(np.count_nonzero(tested))
-    if not n_tested or gain is None or yardsticks.figures is None:
-        other = "the reference" if has_reference else "another annotator"
-        sentence = f"No annotator has {settings.min_items} items that it and {other} labelled too."
-        return "no_evidence", make_caution("untestable", sentence, min_items=settings.min_items)
-    if np.isnan(lost.exact_p_values[judge, number][tested]).all():
-        sentence = "No p-value is defined: a standard error needs two clusters."
-        return "no_evidence", make_caution("no_p_values", sentence)
-    epsilon = float(settings.epsilons[number])
-    rate = float(lost.exact_winning_rate[judge, number])
-    facts: dict[str, Any] = {
-        "epsilon": epsilon,
-        "winning_rate": rate,
-        "n_shown": int(np.count_nonzero(lost.exact_rejected[judge, number])),
-        "n_annotators": n_tested,
-    }
-    if passes(rate):
-        return _compare_with_constant(yardsticks, gain, facts)
-    within = lost.within[judge, number]
-    is_close = bool(passes(lost.within_rate[judge, number]))
-    ceiling, constant = yardsticks.figures.exact_winning_rate[:, number].tolist()
-    facts |= {"n_within": int(np.count_nonzero(within))}
-    if is_close and not passes(ceiling):
-        facts |= {"n_items": int(lost.sums.n_items[judge][tested].max()), "ceiling": ceiling}
-        return "no_evidence", _unpassable(facts, settings, has_reference=has_reference)
-    facts |= {"constant": yardsticks.constant, "constant_winning_rate": constant}
-    return "failed", _explain_failure(facts, is_close=is_close)
-
-
-def _compare_with_constant(
-    yardsticks: Yardsticks, gain: PairedGain, facts: dict[str, Any]
-) -> tuple[Outcome, Caution]:
-    facts |= {
-        "constant": yardsticks.constant,
-        "advantage_probability": gain.advantage,
-        "constant_advantage": gain.other,
-        "p_value": gain.p_value,
-    }
-    advantage, other = round(gain.advantage, 12), round(gain.other, 12)  # as tables write them
-    p_value = format_p(gain.p_value)
-    compared = f"always {shorten(yardsticks.constant)!r} (ρ {advantage:.2f} against "
-    if 0 < gain.n_differ <= MOST_FLIPPED:
-        facts |= {"n_differ": gain.n_differ}
-        p_value += f"; {gain.n_differ} item{' differs' if gain.n_differ == 1 else 's differ'}"
-    compared += f"{other:.2f}, {p_value})."
-    if gain.p_value <= CONSTANT_LEVEL:
-        sentence = f"{_describe_wins(facts)}, and closer to them than {compared}"
-        return "passed", make_caution("shown", sentence, **facts)
-    sentence = f"ω = {facts['winning_rate']:.2f} by the exact test, but not shown closer to the "
-    sentence += "annotators than "
-    return "no_evidence", make_caution("like_constant", sentence + compared, **facts)
-
-
-def _describe_wins(facts: dict[str, Any]) -> str:
-    return (
-        f"Shown within ε = {facts['epsilon']:g} for {facts['n_shown']} of "
-        f"{facts['n_annotators']} annotators by the exact test"
-    )
-
-
-def _explain_failure(facts: dict[str, Any], *, is_close: bool) -> Caution:
-    n_annotators = facts["n_annotators"]
-    sentence = f"{_describe_wins(facts)}; half are needed. "
-    if is_close:
-        sentence += (
-            f"Its estimate is within ε for {facts['n_within']} of {n_annotators} annotators: more "
-            "items may change this."
-        )
-    else:
-        n_missed = n_annotators - facts["n_within"]
-        sentence += f"Its estimate misses ε for {n_missed} of {n_annotators} annotators."
-    if passes(rate := facts["constant_winning_rate"]):
-        sentence += f" Always {shorten(facts['constant'])!r} has ω = {rate:.2f}, no evidence."
-    return make_caution("not_shown" if is_close else "missed", sentence, **facts)
-
-
-def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference: bool) -> Caution:
-    epsilon, n_annotators = facts["epsilon"], facts["n_annotators"]
-    who = (
-        "even a judge that gives the reference labels"
-        if has_reference
-        else "even the majority vote"
-    )
-    sentence = f"With {facts['n_items']} items and ε = {epsilon:g} {who} is not shown within ε"
-    needed = _items_needed(settings, epsilon, n_annotators)
-    if needed is not None and needed > facts["n_items"]:
-        sentence += f"; a judge that always ties needs {needed}"
-    return make_caution("unpassable", f"{sentence}.", n_needed=needed, **facts)
-
-
-def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> int | None:
-    """Find the fewest items on which a judge that always ties is shown within ε.
-
-    Under the null hypothesis all n items are ties with a probability of at most (1 - ε)^n.
-    """
-    if epsilon <= 0:
-        return None
-    harmonic = sum(1 / rank for rank in range(1, n_annotators + 1))
-    level = settings.false_discovery_rate / harmonic
-    fewest = math.ceil(math.log(level) / math.log1p(-epsilon))
-    for n_ties in range(fewest, 2 * fewest + _MOST_TRIED):
-        if cached_p_value(0, n_ties, 0, epsilon, settings.mode) <= level:
-            return n_ties
-    return None
-
-
-def describe_panel(
-    prepared: Prepared, alignment: AlignmentName | VectorizedScore, *, label: Callable[[Any], str]
-) -> Panel:
+def describe_panel(labels: Comparison, *, label: Callable[[Any], str]) -> Panel:
     """Compute the facts about the annotators; `label` returns the name of a label code."""
-    raters, humans, n_codes = prepared.raters, prepared.raters.humans, prepared.n_codes
+    humans, alignment = labels.humans, labels.alignment
     level: Level | None = None
-    if prepared.label_sets is not None:
+    if labels.label_sets is not None:
         level = "sets"
     elif alignment == "neg_rmse":
         level = "interval"
     elif alignment == "accuracy" or (
         # free text has many labels, and exact agreement on it means nothing
-        callable(alignment) and n_codes <= np.count_nonzero(humans >= 0) / 2
+        callable(alignment) and labels.n_codes <= np.count_nonzero(humans >= 0) / 2
     ):
         level = "nominal"
     agreement = sides = None
     top_share, top_label = math.nan, None
     if level is not None:
         agreement = measure_alpha(
-            humans, level=level, label_sets=prepared.label_sets, clusters=raters.clusters
+            humans, level=level, label_sets=labels.label_sets, clusters=labels.clusters
         )
     if level == "nominal":
-        counts = _count_labels(humans, n_codes)
-        sides = _sides(prepared, counts)
+        counts = _count_labels(humans, labels.n_codes)
+        sides = _count_sides(labels, counts)
         if counts.any():
             top = int(counts.argmax())
             top_share, top_label = float(counts[top] / counts.sum()), label(top)
     return Panel(
         sides=sides,
         agreement=agreement,
-        has_reference=raters.reference is not None,
-        n_clusters=None if raters.clusters is None else len(np.unique(raters.clusters)),
+        has_reference=labels.settings.has_reference,
+        n_clusters=None if labels.clusters is None else len(np.unique(labels.clusters)),
         top_share=top_share,
         top_label=top_label,
     )
@@ -260,25 +194,22 @@ def _count_labels(labels: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
     return counts[1:]
 
 
-def _sides(prepared: Prepared, counts: NDArray[np.int64]) -> tuple[int, int] | None:
+def _count_sides(labels: Comparison, counts: NDArray[np.int64]) -> tuple[int, int] | None:
     """Count the items by which of two labels has the majority.
 
     A tied item counts for neither; None for questions with more labels.
     """
-    raters, fewest = prepared.raters, prepared.comparison.min_annotators
-    labels = raters.humans
-    if raters.reference is not None:
-        labels, fewest = raters.reference[:, np.newaxis], 1
-        counts = _count_labels(labels, prepared.n_codes)
-    if prepared.is_declared and prepared.n_codes != 2:
-        return None
+    votes, fewest = labels.humans, labels.min_annotators
+    if labels.reference is not None:
+        votes, fewest = labels.reference[:, np.newaxis], 1
+        counts = _count_labels(votes, labels.n_codes)
     used = np.flatnonzero(counts)
-    if len(used) > 2:
+    if len(used) > 2 or (labels.is_declared and labels.n_codes != 2):
         return None
     one, other = [*used, -2, -2][:2]
-    lean = np.zeros(len(labels), dtype=np.int32)
-    known = np.zeros(len(labels), dtype=np.int32)
-    for column in labels.T:
+    lean = np.zeros(len(votes), dtype=np.int32)
+    known = np.zeros(len(votes), dtype=np.int32)
+    for column in votes.T:
         lean += (column == other).astype(np.int32) - (column == one)
         known += column >= 0
     enough = known >= fewest

@@ -7,10 +7,9 @@ weight of each outcome and from the second moments of those weights over indepen
 .. math:: w = \sum_g u_g, \qquad S = \sum_g u_g u_g^\top, \qquad u_g \in \mathbb{R}^3,
 
 where :math:`u_g` is the weight that unit :math:`g` (an item, or a cluster of items) puts on each
-outcome of an annotator. Partitions that keep every cluster whole can be added, and a resample that
-draws unit :math:`g` :math:`c_g` times has the sums :math:`\sum_g c_g u_g` and
-:math:`\sum_g c_g u_g u_g^\top`. Units with the same outcomes are one row with its number of
-copies: an examination of a million items has a few thousand of them.
+outcome of an annotator. A resample that draws unit :math:`g` :math:`c_g` times has the sums
+:math:`\sum_g c_g u_g` and :math:`\sum_g c_g u_g u_g^\top`. Units with the same outcomes are one row
+with its number of copies: an examination of a million items has a few thousand of them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +32,7 @@ __all__ = [
     "TIE",
     "OutcomeSums",
     "OutcomeUnits",
-    "UnitCollector",
+    "find_units",
     "sum_clusters",
     "sum_outcomes",
 ]
@@ -62,7 +61,7 @@ _DECIMALS = 9
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeSums:
-    """How often each outcome occurred; `a + b` are the sums of both partitions together.
+    """How often each outcome occurred.
 
     Attributes
     ----------
@@ -81,11 +80,6 @@ class OutcomeSums:
     squares: NDArray[np.float64]
     n_units: NDArray[np.int64]
 
-    def __add__(self, other: OutcomeSums) -> OutcomeSums:
-        if not isinstance(other, OutcomeSums):
-            return NotImplemented
-        return OutcomeSums.add([self, other])
-
     @property
     def n_items(self) -> NDArray[np.int64]:
         """Items compared, shape (..., n_annotators)."""
@@ -93,34 +87,14 @@ class OutcomeSums:
 
     def rows(self, chosen: Any) -> OutcomeSums:
         """Return the sums of some judges, the first axis kept."""
-        return OutcomeSums._combine(lambda one: one[0][chosen], [self])
-
-    def flat(self) -> OutcomeSums:
-        """Return the sums with all axes before the annotators' as one."""
-        n_axes = self.n_units.ndim - 1
-        return OutcomeSums._combine(lambda one: one[0].reshape(-1, *one[0].shape[n_axes:]), [self])
+        return OutcomeSums(**{name: array[chosen] for name, array in vars(self).items()})
 
     @staticmethod
-    def add(parts: Iterable[OutcomeSums]) -> OutcomeSums:
-        """Add the sums of partitions of the items; there is at least one."""
-        return OutcomeSums._combine(sum, parts)
-
-    @staticmethod
-    def join(parts: Iterable[OutcomeSums]) -> OutcomeSums:
-        """Concatenate the sums of judges along the first axis."""
-        return OutcomeSums._combine(np.concatenate, parts)
-
-    @staticmethod
-    def stack(parts: Iterable[OutcomeSums]) -> OutcomeSums:
+    def stack(parts: Sequence[OutcomeSums]) -> OutcomeSums:
         """Stack the sums of several judges along a new first axis."""
-        return OutcomeSums._combine(np.stack, parts)
-
-    @staticmethod
-    def _combine(how: Callable[..., Any], parts: Iterable[OutcomeSums]) -> OutcomeSums:
-        listed = list(parts)
         names = [each.name for each in fields(OutcomeSums)]
         return OutcomeSums(
-            **{name: how([getattr(part, name) for part in listed]) for name in names}
+            **{name: np.stack([getattr(part, name) for part in parts]) for name in names}
         )
 
 
@@ -130,27 +104,12 @@ def sum_outcomes(
     weights: NDArray[np.float64] | None = None,
     clusters: NDArray[np.intp] | None = None,
 ) -> OutcomeSums:
-    """Sum the outcomes of a block of items.
-
-    Parameters
-    ----------
-    outcomes : ndarray of int8, shape (..., n_annotators, n_items)
-        As `HumanBlock.outcomes` gives them.
-    weights : ndarray of float, shape of `outcomes`, optional
-        The weight of each comparison.
-    clusters : ndarray of int, shape (n_items,), optional
-        The independent unit of each item, ascending.
-
-    Returns
-    -------
-    OutcomeSums
-    """
+    """Sum outcomes, whose last axis is items; clusters are ascending."""
     counts = np.stack([np.count_nonzero(outcomes == kind, axis=-1) for kind in _OUTCOMES], axis=-1)
-    if weights is None and clusters is None:
-        total, n_units = counts.astype(np.float64), counts.sum(axis=-1)
-        squares = total[..., np.newaxis] * np.eye(3)
-    else:
-        units = _weigh_units(outcomes, weights=weights, clusters=clusters)
+    total, n_units = counts.astype(np.float64), counts.sum(axis=-1)
+    squares = total[..., np.newaxis] * np.eye(3)
+    if weights is not None or clusters is not None:
+        units = _weigh_units(outcomes, weights, clusters)
         total, n_units = units.sum(axis=-1), np.count_nonzero(units.any(axis=-2), axis=-1)
         squares = units @ units.swapaxes(-1, -2)
     return OutcomeSums(counts=counts, weights=total, squares=squares, n_units=n_units)
@@ -158,14 +117,14 @@ def sum_outcomes(
 
 def _weigh_units(
     outcomes: NDArray[np.int8],
-    *,
     weights: NDArray[np.float64] | None,
     clusters: NDArray[np.intp] | None,
 ) -> NDArray[np.float64]:
     """Find the weight of each unit on each outcome, shape (..., n_annotators, 3, n_units)."""
     mass = 1.0 if weights is None else weights
-    units = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=-2)
-    return sum_clusters(units, clusters)
+    return sum_clusters(
+        np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=-2), clusters
+    )
 
 
 def sum_clusters(
@@ -193,18 +152,6 @@ class OutcomeUnits:
     copies: NDArray[np.int64]
     n_independent: int
 
-    def columns(self, kept: NDArray[np.bool_]) -> OutcomeUnits:
-        """Return the units of some annotators, without units that none of them labelled."""
-        met = self.n_units[:, kept].any(axis=1)
-        share = self.copies[met].sum() / max(int(self.copies.sum()), 1)
-        return OutcomeUnits(
-            weights=self.weights[:, kept][met],
-            squares=self.squares[:, kept][met],
-            n_units=self.n_units[:, kept][met],
-            copies=self.copies[met],
-            n_independent=round(self.n_independent * share),  # exact unless units were added up
-        )
-
     def drawn(self, times: NDArray[np.float64]) -> OutcomeSums:
         """Sum resamples that draw each row so many times, shape (n_resamples, n_rows).
 
@@ -226,102 +173,77 @@ class OutcomeUnits:
         return apart and np.array_equal(self.n_units, self.weights.sum(axis=-1))
 
 
-class UnitCollector:
-    """Collects the units of one judge, a block of items at a time.
+def find_units(
+    outcomes: NDArray[np.int8],
+    *,
+    weights: NDArray[np.float64] | None,
+    clusters: NDArray[np.intp] | None,
+    seed: int,
+) -> OutcomeUnits:
+    """Find the distinct units of outcomes of shape (n_columns, n_items); clusters are ascending.
 
-    Where the judge failed anywhere (`lost`), every block has two halves: failures left out, and
-    failures lost. The seed is used to add up units where there are too many.
+    Items or clusters without a comparison are left out. Where there are too many rows, units are
+    added up in random groups of equal size.
     """
-
-    def __init__(self, *, seed: int = 0, lost: bool = False) -> None:
-        self.lost = lost
-        self._seed = seed
-        self._n_columns = 0
-        self._words: list[NDArray[Any]] = []
-        self._copies: list[NDArray[np.int64]] = []
-        self._rows: list[NDArray[np.float64]] = []
-
-    def add(
-        self,
-        outcomes: NDArray[np.int8],
-        *,
-        weights: NDArray[np.float64] | None,
-        clusters: NDArray[np.intp] | None,
-    ) -> None:
-        """Take a block, shape (n_columns, n_items); its clusters are whole and ascending."""
-        self._n_columns = len(outcomes)
-        if weights is None and clusters is None:
-            words, copies = np.unique(_pack_outcomes(outcomes), return_counts=True)
-            self._words.append(words)
-            self._copies.append(copies)
+    n_columns = len(outcomes)
+    most = _MOST_ROWS if n_columns <= _MANY_COLUMNS else _MOST_ROWS // 4
+    if weights is None and clusters is None:
+        words = _pack_outcomes(outcomes)
+        _, first, copies = np.unique(words, return_index=True, return_counts=True)
+        kinds = outcomes[:, first].T[..., np.newaxis]
+        rows = kinds == np.array(_OUTCOMES, dtype=np.int8)
+        met = rows.any(axis=(1, 2))
+        rows, copies = rows[met], copies[met]
+    else:
+        rows = _weigh_units(outcomes, weights, clusters).transpose(2, 0, 1)
+        rows = rows[rows.any(axis=(1, 2))]
+        flat = rows.reshape(len(rows), 3 * n_columns)
+        # sorted, so that the order and names of clusters decide nothing
+        if len(rows) <= most:
+            _, order, copies = np.unique(
+                flat.round(_DECIMALS), axis=0, return_index=True, return_counts=True
+            )
         else:
-            units = _weigh_units(outcomes, weights=weights, clusters=clusters)
-            self._rows.append(units.transpose(2, 0, 1))
-
-    def units(self) -> OutcomeUnits:
-        """Return the units, without items or clusters without a comparison."""
-        most = _MOST_ROWS if self._n_columns <= _MANY_COLUMNS else _MOST_ROWS // 4
-        if self._words:
-            words, place = np.unique(np.concatenate(self._words), return_inverse=True)
-            copies = np.bincount(place, weights=np.concatenate(self._copies)).astype(np.int64)
-            outcomes = _unpack_outcomes(words, self._n_columns)
-            met = (outcomes >= 0).any(axis=0)
-            rows = outcomes[:, met, np.newaxis] == np.array(_OUTCOMES, dtype=np.int8)
-            rows, copies = rows.swapaxes(0, 1), copies[met]
-        else:
-            rows = np.concatenate(self._rows or [np.zeros((0, self._n_columns, 3))])
-            rows = rows[rows.any(axis=(1, 2))]
-            flat = rows.reshape(len(rows), 3 * self._n_columns)
-            # sorted, so that the order and names of clusters decide nothing
-            if len(rows) <= most:
-                _, order, copies = np.unique(
-                    flat.round(_DECIMALS), axis=0, return_index=True, return_counts=True
-                )
-            else:
-                key = flat @ np.random.default_rng(self._seed).random(flat.shape[1])
-                order = np.argsort(key.round(_DECIMALS), kind="stable")
-                copies = np.ones(len(rows), dtype=np.int64)
-            rows = rows[order]
-        return _units(rows, copies) if len(rows) <= most else self._group_units(rows, copies, most)
-
-    def _group_units(
-        self, rows: NDArray[Any], copies: NDArray[np.int64], n_groups: int
-    ) -> OutcomeUnits:
-        """Add up units in random groups of equal size, which keeps their variance."""
-        from scipy.sparse import csr_array
-
-        n_units = int(copies.sum())
-        group = np.random.default_rng(self._seed).permutation(n_units) % n_groups
-        row = np.repeat(np.arange(len(rows)), copies)
-        times: Any = csr_array((np.ones(n_units), (group, row)), shape=(n_groups, len(rows)))
-        weights = np.empty((n_groups, self._n_columns, 3))
-        squares, n_met = np.empty((*weights.shape, 3)), np.empty(weights.shape[:2])
-        for column in range(self._n_columns):  # one by one, to bound memory
-            here = rows[:, column].astype(np.float64)
-            weights[:, column] = times @ here
-            if rows.dtype.kind == "f":
-                products = here[:, :, np.newaxis] * here[:, np.newaxis]
-                squares[:, column] = (times @ products.reshape(-1, 9)).reshape(-1, 3, 3)
-                n_met[:, column] = times @ here.any(axis=1)
-        if rows.dtype.kind != "f":
-            squares, n_met = weights[..., np.newaxis] * np.eye(3), weights.sum(axis=-1)
-        return OutcomeUnits(
-            weights=weights,
-            squares=squares,
-            n_units=n_met,
-            copies=np.ones(n_groups, dtype=np.int64),
-            n_independent=n_units,
-        )
-
-
-def _units(rows: NDArray[Any], copies: NDArray[np.int64]) -> OutcomeUnits:
-    weights = rows.astype(np.float64, order="C")
+            key = flat @ np.random.default_rng(seed).random(flat.shape[1])
+            order = np.argsort(key.round(_DECIMALS), kind="stable")
+            copies = np.ones(len(rows), dtype=np.int64)
+        rows = rows[order]
+    if len(rows) > most:
+        return _group_units(rows, copies, most, seed)
+    each = rows.astype(np.float64, order="C")
     return OutcomeUnits(
-        weights=weights,
-        squares=weights[..., :, np.newaxis] * weights[..., np.newaxis, :],
+        weights=each,
+        squares=each[..., :, np.newaxis] * each[..., np.newaxis, :],
         n_units=np.asarray(rows.any(axis=-1), dtype=np.float64),
         copies=copies,
         n_independent=int(copies.sum()),
+    )
+
+
+def _group_units(
+    rows: NDArray[Any], copies: NDArray[np.int64], n_groups: int, seed: int
+) -> OutcomeUnits:
+    """Add up units in random groups of equal size, which keeps their variance."""
+    from scipy.sparse import csr_array
+
+    n_units, n_columns = int(copies.sum()), rows.shape[1]
+    group = np.random.default_rng(seed).permutation(n_units) % n_groups
+    row = np.repeat(np.arange(len(rows)), copies)
+    times: Any = csr_array((np.ones(n_units), (group, row)), shape=(n_groups, len(rows)))
+    weights = np.empty((n_groups, n_columns, 3))
+    squares, n_met = np.empty((*weights.shape, 3)), np.empty(weights.shape[:2])
+    for column in range(n_columns):  # one by one, to bound memory
+        here = rows[:, column].astype(np.float64)
+        products = here[:, :, np.newaxis] * here[:, np.newaxis]
+        weights[:, column] = times @ here
+        squares[:, column] = (times @ products.reshape(-1, 9)).reshape(-1, 3, 3)
+        n_met[:, column] = times @ here.any(axis=1)
+    return OutcomeUnits(
+        weights=weights,
+        squares=squares,
+        n_units=n_met,
+        copies=np.ones(n_groups, dtype=np.int64),
+        n_independent=n_units,
     )
 
 
@@ -335,10 +257,3 @@ def _pack_outcomes(outcomes: NDArray[np.int8]) -> NDArray[Any]:
         return words
     rows = np.ascontiguousarray(outcomes.T + 1).astype(np.uint8)
     return rows.view(np.dtype((np.void, n_columns)))[:, 0]
-
-
-def _unpack_outcomes(words: NDArray[Any], n_columns: int) -> NDArray[np.int8]:
-    if words.dtype.kind == "V":
-        return words.view(np.uint8).reshape(-1, n_columns).T.astype(np.int8) - 1
-    shifts = np.arange(n_columns, dtype=np.uint64)[:, np.newaxis] * np.uint64(2)
-    return ((words >> shifts) & np.uint64(3)).astype(np.int8) - 1

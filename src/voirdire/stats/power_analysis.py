@@ -23,8 +23,9 @@ from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.records.tables import Tabular
 from voirdire.stats.alignment import AccuracyScorer
-from voirdire.stats.comparison import MOST_FLIPPED, HumanBlock, flip_signs
+from voirdire.stats.comparison import HumanBlock
 from voirdire.stats.exact_test import exact_bounds
+from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.figures import (
     Figures,
     TestSettings,
@@ -32,6 +33,7 @@ from voirdire.stats.figures import (
     passes,
     t_test_p_values,
 )
+from voirdire.stats.judge_difference import MOST_FLIPPED, flip_signs
 from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
@@ -42,8 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.stats.alignment import Scorer
-    from voirdire.stats.comparison import Raters
+    from voirdire.stats.comparison import Comparison
 
 __all__ = [
     "DEFAULT_EPSILONS",
@@ -529,7 +530,7 @@ def _frequent_labels(humans: NDArray[Any], n_categories: int) -> NDArray[Any]:
 
 
 def resample_rows(
-    pilot: Raters, scorer: Scorer, grid: PowerSettings, *, n_annotators: int, label_share: float
+    pilot: Comparison, grid: PowerSettings, *, n_annotators: int, label_share: float
 ) -> list[PowerRow]:
     """Find the power of studies with no more annotators than the pilot had.
 
@@ -543,7 +544,7 @@ def resample_rows(
         rng = np.random.default_rng([grid.seed, start, n_annotators])
         drawn = rng.permuted(np.tile(everyone, (n_studies, 1)), axis=1)[:, :n_annotators]
         panels, which = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
-        blocks = [HumanBlock(pilot.humans[:, panel], scorer=scorer) for panel in panels]
+        blocks = [HumanBlock(pilot.humans[:, panel], scorer=pilot.scorer) for panel in panels]
         items, clusters = _draw_items(rng, pilot, n_studies, grid.n_items[-1])
         items += which.reshape(-1, 1) * len(pilot.humans)
         compared = (
@@ -560,7 +561,7 @@ _N_PILOTS, _N_STUDIES = 60, 60
 
 
 def bound_power(
-    pilot: Raters, scorer: Scorer, grid: PowerSettings, *, n_annotators: int
+    pilot: Comparison, grid: PowerSettings, *, n_annotators: int
 ) -> tuple[float, float]:
     """Find the interval of the power at the one size of a grid, were the pilot drawn again.
 
@@ -576,20 +577,17 @@ def bound_power(
         drawn = [members[place] for place in rng.integers(len(members), size=len(members))]
         rows = np.concatenate(drawn)
         clusters = np.repeat(np.arange(len(drawn)), [len(part) for part in drawn])
-        again = replace(
-            pilot,
-            humans=pilot.humans[rows],
-            judges=pilot.judges[rows],
-            clusters=None if pilot.clusters is None else clusters,
-        )
-        [row] = resample_rows(again, scorer, small, n_annotators=n_annotators, label_share=1.0)
+        again = pilot.take(rows)
+        if pilot.clusters is not None:
+            again = replace(again, clusters=clusters)
+        [row] = resample_rows(again, small, n_annotators=n_annotators, label_share=1.0)
         powers.append(row.power)
     low, high = np.quantile(powers, [0.025, 0.975])
     return float(low), float(high)
 
 
 def _draw_items(
-    rng: np.random.Generator, pilot: Raters, n_studies: int, n_items: int
+    rng: np.random.Generator, pilot: Comparison, n_studies: int, n_items: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
     """Draw items for every study, and, with clusters, the unit to which each then belongs."""
     if pilot.clusters is None:
@@ -619,7 +617,8 @@ def _count_studies(
     judge = next(outcomes)
     first = _FirstItems(grid.n_items, clusters)
     sums = _sum_outcomes(judge, first)
-    above = _gain_p_values(judge, outcomes, sums.n_items, first) <= CONSTANT_LEVEL
+    n_compared = sums.n_items.reshape(-1, len(grid.n_items), len(judge))
+    above = _gain_p_values(judge, outcomes, n_compared, first) <= CONSTANT_LEVEL
     exact, rates = _winning_rates(sums, grid, first)
     passed = passes(exact) & above[..., np.newaxis]
     counted = [passed, passes(rates), ~np.isnan(rates), np.nan_to_num(rates)]
@@ -722,7 +721,7 @@ class _FirstItems:
 
 
 def _sum_outcomes(judge: NDArray[np.int8], first: _FirstItems) -> OutcomeSums:
-    """Sum outcomes for studies of every size, shape (n_studies, n_sizes, n_annotators)."""
+    """Sum outcomes for studies of every size, shape (n_studies * n_sizes, n_annotators)."""
     kinds = [judge == kind for kind in (JUDGE_WINS, TIE, HUMAN_WINS)]
     counts = np.array([first.total(kind) for kind in kinds], dtype=np.int64).transpose(2, 3, 1, 0)
     weights, n_units = counts.astype(np.float64), counts.sum(axis=-1)
@@ -730,7 +729,8 @@ def _sum_outcomes(judge: NDArray[np.int8], first: _FirstItems) -> OutcomeSums:
     if first.clustered:
         squares = np.array(first.second_moments(*kinds)).transpose(3, 4, 2, 0, 1)
         n_units = first.count_units(judge >= 0).transpose(1, 2, 0).astype(np.int64)
-    return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
+    arrays = {"counts": counts, "weights": weights, "squares": squares, "n_units": n_units}
+    return OutcomeSums(**{name: x.reshape(-1, *x.shape[2:]) for name, x in arrays.items()})
 
 
 def _gain_p_values(
@@ -784,7 +784,7 @@ def _gain_p_values(
 def _winning_rates(
     sums: OutcomeSums, grid: PowerSettings, first: _FirstItems
 ) -> NDArray[np.float64]:
-    """Find ω by the exact test and by the t-test, shape (2, ..., n_epsilons)."""
+    """Find ω by the exact test and by the t-test, shape (2, n_studies, n_sizes, n_epsilons)."""
     settings = TestSettings(
         epsilons=np.asarray(grid.epsilon),
         mode=grid.epsilon_mode,
@@ -792,7 +792,7 @@ def _winning_rates(
         false_discovery_rate=grid.false_discovery_rate,
         min_items=grid.min_items,
     )
-    figures = Figures(sums.flat(), settings)
+    figures = Figures(sums, settings)
     bounds = exact_bounds(
         exact_counts(figures.sums),
         settings.epsilons,
@@ -802,6 +802,5 @@ def _winning_rates(
     )
     if first.clustered:
         bounds = np.maximum(bounds, figures.p_values)
-    exact = figures.winning_rate_by(bounds)
-    rates = [exact, figures.winning_rate]
-    return np.reshape(rates, (2, *sums.n_units.shape[:-1], -1))
+    exact = figures.share_of_annotators(figures.reject(benjamini_yekutieli, bounds))
+    return np.reshape([exact, figures.winning_rate], (2, -1, len(grid.n_items), len(grid.epsilon)))

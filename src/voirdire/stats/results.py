@@ -20,7 +20,7 @@ from voirdire.records.tables import Tabular
 from voirdire.stats.agreement import KrippendorffResult  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "FINDING_MARKS",
@@ -95,6 +95,13 @@ class AnnotatorResult:
     exact_p_value: Share
     deciding_p_value: Share
     shown: bool
+
+    @classmethod
+    def of(cls, figures: Iterable[tuple[str, Any]]) -> AnnotatorResult:
+        """Fill a row at once: of hundreds, field by field is a quarter of the test's time."""
+        row = object.__new__(cls)
+        vars(row).update(figures)
+        return row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import expit, ndtr, ndtri, stdtrit
 
 from voirdire.stats.figures import Figures
+from voirdire.stats.outcome_sums import find_units
 from voirdire.stats.results import Uncertainty
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.stats.comparison import Comparison
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.outcome_sums import OutcomeSums, OutcomeUnits
+    from voirdire.stats.outcome_sums import OutcomeUnits
     from voirdire.stats.plan import TestPlan
 
 __all__ = ["bootstrap_judge", "draw_times"]
@@ -50,36 +52,43 @@ _DRAWS_AT_ONCE = 1 << 20
 
 
 def bootstrap_judge(
-    units: OutcomeUnits,
+    labels: Comparison,
+    judge: int,
     *,
     tested: NDArray[np.bool_],
-    tested_lost: NDArray[np.bool_] | None,
-    settings: TestSettings,
+    tested_lost: NDArray[np.bool_],
     plan: TestPlan,
-) -> list[Uncertainty]:
-    """Resample the units of one judge, for each ε; annotators who are not tested are left out.
+) -> list[Uncertainty | None]:
+    """Resample the units of one judge, for each ε; None without resamples.
 
-    Where the judge failed, columns of its outcomes against every annotator are followed by those
-    with the failures lost, and `tested_lost` says who is tested then.
+    `tested` and `tested_lost` say which annotators are tested with its failures left out and lost.
     """
-    halves = [tested] if tested_lost is None else [tested, tested_lost]
-    kept = units.columns(np.concatenate(halves))
-    n_tested = int(np.count_nonzero(tested))
-    nan = float("nan")
+    settings, nan = labels.settings, float("nan")
+    if not plan.n_resamples:
+        return [None] * len(settings.epsilons)
+    [(plain, lost)] = labels.judge_outcomes([judge])
+    halves = [(plain, tested)] if lost is plain else [(plain, tested), (lost, tested_lost)]
+    weights = [w[who] for outcomes, who in halves if (w := labels.weights(outcomes)) is not None]
+    units = find_units(
+        np.concatenate([outcomes[who] for outcomes, who in halves]),
+        weights=np.concatenate(weights) if weights else None,
+        clusters=labels.clusters,
+        seed=plan.seed,
+    )
+    n_tested, reason = int(np.count_nonzero(tested)), None
     intervals, panel = [(nan, nan), (nan, nan)], (nan, nan)
     stability = np.full(len(settings.epsilons), nan)
-    reason = None
     if not n_tested:
         reason = "no annotator has enough items"
-    elif kept.n_independent < 2:
+    elif units.n_independent < 2:
         reason = "fewer than two units to resample"
     else:
         # whoever is left is tested: who that is was decided on the whole data
-        quality = [None if settings.quality is None else settings.quality[who] for who in halves]
+        quality = [None if settings.quality is None else settings.quality[x] for _, x in halves]
         plans = [replace(settings, quality=q, excluded=None, min_items=1) for q in quality]
-        draws, stability = _resample(kept, n_tested, plans, plan)
+        draws, stability = _resample(units, n_tested, plans, plan)
         level = plan.confidence_level
-        shares = [_Shares(kept, n_tested, kinds) for kinds in _WINS]
+        shares = [_Shares(units, n_tested, kinds) for kinds in _WINS]
         intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
         panel = shares[0].panel_interval(level, of_items_alone=intervals[0])
         if np.isnan(intervals).any():
@@ -97,7 +106,7 @@ def bootstrap_judge(
             stability=share,
             confidence_level=plan.confidence_level,
             n_resamples=plan.n_resamples,
-            n_units=kept.n_independent,
+            n_units=units.n_independent,
             clustered=settings.design == "clustered",
             reason=reason,
         )
@@ -111,16 +120,20 @@ def _resample(
     settings: Sequence[TestSettings],
     plan: TestPlan,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Draw: ρ of judge and humans per resample, and the share of resamples that pass per ε."""
+    """Draw: ρ of judge and humans per resample, and the share of resamples that pass per ε.
+
+    That share, with failures dropped and lost, is undefined for a test that is not made again for
+    every resample of one judge.
+    """
     rng = np.random.default_rng(plan.seed)
     n_columns, n_epsilons = units.weights.shape[1], len(settings[0].epsilons)
     step = max(1, _CELLS_AT_ONCE // (n_columns * n_epsilons), 1 + 64 // n_epsilons)
     step = min(step, max(64, _DRAWS_AT_ONCE // int(units.copies.sum())))
+    halves = (slice(0, n_tested), slice(n_tested, None))
     draws: list[NDArray[Any]] = []
-    n_passed = np.zeros(n_epsilons)
+    n_passed = np.full(n_epsilons, np.nan if settings[0].family == "judges" else 0.0)
     for start in range(0, plan.n_resamples, step):
-        size = min(step, plan.n_resamples - start)
-        times = draw_times(rng, units.copies, size)
+        times = draw_times(rng, units.copies, min(step, plan.n_resamples - start))
         sums = units.drawn(times)
         with np.errstate(divide="ignore", invalid="ignore"):
             mass = sums.weights[:, :n_tested].sum(axis=-1)
@@ -128,7 +141,12 @@ def _resample(
             won = [sums.weights[:, :n_tested, kinds].sum(axis=-1) for kinds in _WINS]
             shares_won = [np.where(mass > 0, wins / mass, 0.0).sum(axis=1) / drawn for wins in won]
         draws.append(np.stack(shares_won))
-        n_passed += _n_passed(sums, n_tested, settings)
+        if settings[0].family == "annotators":
+            passed = [
+                Figures(sums.rows((slice(None), half)), each).passed
+                for half, each in zip(halves, settings, strict=False)
+            ]
+            n_passed += np.count_nonzero(np.all(passed, axis=0), axis=0)
     return np.concatenate(draws, axis=1), n_passed / plan.n_resamples
 
 
@@ -144,23 +162,6 @@ def draw_times(
     rows = row_of_unit[rng.integers(n_units, size=(size, n_units))]
     rows += np.arange(size)[:, np.newaxis] * n_rows
     return np.bincount(rows.ravel(), minlength=size * n_rows).reshape(size, n_rows).astype(float)
-
-
-def _n_passed(
-    sums: OutcomeSums, n_tested: int, settings: Sequence[TestSettings]
-) -> NDArray[np.float64]:
-    """Count the resamples that pass at each ε, with failures dropped and lost.
-
-    Undefined for a test that is not made again for every resample of one judge.
-    """
-    if settings[0].family == "judges":
-        return np.full(len(settings[0].epsilons), np.nan)
-    halves = (slice(0, n_tested), slice(n_tested, None))
-    passed = [
-        Figures(sums.rows((slice(None), half)), plan).passed
-        for half, plan in zip(halves, settings, strict=False)
-    ]
-    return np.count_nonzero(np.all(passed, axis=0), axis=0).astype(np.float64)
 
 
 class _Shares:

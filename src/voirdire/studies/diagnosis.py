@@ -17,9 +17,9 @@ from voirdire.stats import (
     decompose_brier,
     outlier_annotators,
 )
+from voirdire.stats.comparison import compare_labels
 from voirdire.stats.diagnosis import item_gaps
 from voirdire.stats.intervals import take_units
-from voirdire.stats.preparation import LabelArrays, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -216,13 +216,14 @@ def diagnose(
         panels = count_panels(matrix.answers, matrix.humans, min_annotators=plan.min_annotators)
     slices: list[tuple[SliceResult, ...]] = [()] * len(matrix.judges)
     if cuts:
-        labels = LabelArrays(
-            judges=matrix.answers,
-            humans=matrix.humans,
+        labels = compare_labels(
+            matrix.answers,
+            matrix.humans,
+            plan=replace(plan, weights=None),
             annotators=matrix.annotators,
             **matrix.arrays(alignment),
         )
-        gaps = item_gaps(prepare(labels, replace(plan, weights=None)))
+        gaps = item_gaps(labels)
         slices = [_compare_slices(own, cuts, matrix, plan) for own in gaps]
     diagnosis = Diagnosis(
         annotators=diagnose_annotators(matrix, plan.false_discovery_rate),

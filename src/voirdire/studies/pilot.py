@@ -12,12 +12,12 @@ from voirdire._messages import shorten
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.records import as_plain
-from voirdire.stats.alignment import make_scorer
 from voirdire.stats.cautions import list_names
-from voirdire.stats.comparison import Raters, frequent_labels
+from voirdire.stats.comparison import compare_labels, frequent_labels
 from voirdire.stats.intervals import take_units
 from voirdire.stats.label_arrays import is_present
 from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
+from voirdire.stats.plan import TestPlan
 from voirdire.stats.power_analysis import (
     PowerResult,
     PowerSettings,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
+    from voirdire.stats.comparison import Comparison
     from voirdire.stats.noise_model import NoiseModel
 
 __all__ = ["power_from_pilot"]
@@ -147,13 +148,14 @@ def power_from_pilot(
         people, rng=np.random.default_rng(0), label_sets=matrix.label_sets
     )
     candidates = [answers, *(np.full_like(answers, label) for label in constants)]
-    pilot = Raters(humans=people, judges=np.stack(candidates, axis=1), clusters=units)
-    scorer = make_scorer(
-        alignment,
-        humans=people,
-        n_codes=len(matrix.categories),
+    pilot = compare_labels(
+        np.stack(candidates, axis=1),
+        people,
+        plan=TestPlan(),
+        alignment=alignment,
         label_sets=matrix.label_sets,
         values=matrix.categories or None,
+        clusters=units,
     )
     is_nominal = matrix.kind in ("boolean", "choice") and alignment == "accuracy"
     kappas = pooled_kappas(answers, people) if is_nominal else (math.nan, math.nan)
@@ -164,7 +166,7 @@ def power_from_pilot(
         row
         for m in grid.n_annotators
         if m not in larger
-        for row in resample_rows(pilot, scorer, grid, n_annotators=m, label_share=label_share)
+        for row in resample_rows(pilot, grid, n_annotators=m, label_share=label_share)
     ]
     if larger and model is not None:
         shares = {"label_share": label_share, "judge_share": float(is_present(answers).mean())}
@@ -193,14 +195,14 @@ def power_from_pilot(
     for plan in result.smallest_plans:
         if plan.n_items is not None and plan.n_annotators <= n_pilot:
             one = replace(grid, n_items=(plan.n_items,), epsilon=(plan.epsilon,))
-            low, high = bound_power(pilot, scorer, one, n_annotators=plan.n_annotators)
+            low, high = bound_power(pilot, one, n_annotators=plan.n_annotators)
             plan = replace(plan, low=low, high=high)  # noqa: PLW2901
         plans.append(plan)
     return replace(result, smallest_plans=tuple(plans))
 
 
 def _fit_model(
-    pilot: Raters, larger: Sequence[int], alignment: AlignmentName, *, is_nominal: bool
+    pilot: Comparison, larger: Sequence[int], alignment: AlignmentName, *, is_nominal: bool
 ) -> NoiseModel | None:
     """Fit the noise model for panels that are larger than the pilot's; None where none fits."""
     if larger and not (is_nominal and pilot.clusters is None):
@@ -234,7 +236,7 @@ def _choose_one(names: Sequence[str], name: str | None, *, what: str) -> str:
 
 
 def _cautions(
-    pilot: Raters, failed: NDArray[np.bool_], n_clusters: int | None, *, simulated: bool
+    pilot: Comparison, failed: NDArray[np.bool_], n_clusters: int | None, *, simulated: bool
 ) -> Iterator[str]:
     is_labelled = is_present(pilot.humans)
     n_items, n_failed = len(is_labelled), int(np.count_nonzero(failed))
