@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -301,7 +302,7 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         yield _no_common_vocabulary(n_apart, n_answers, theirs, list_names(human_words))
         return
     label = min(strange[ordered[0]])
-    near = shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0])
+    near = shorten(_find_nearest(label, tuple(human_words)))
     are = "is a label" if n_strange == 1 else "are labels"
     sentence = (
         f"{n_strange} of {n_answers} answers of the judge {are} that no annotator ever "
@@ -323,6 +324,12 @@ def _no_common_vocabulary(
     )
     figures = {"n_strange": n_strange, "n_answers": n_answers}
     return make_caution("vocabulary", sentence, **figures, labels=labels, human_labels=human_labels)
+
+
+@lru_cache(maxsize=64)
+def _find_nearest(label: str, words: tuple[str, ...]) -> str:
+    """Return the word that looks most like a label; judges often share their strange ones."""
+    return get_close_matches(label, words, n=1, cutoff=0)[0]
 
 
 def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
