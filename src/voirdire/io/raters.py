@@ -169,8 +169,11 @@ def find_loners(labels: NDArray[Any], *, is_strict: bool = False) -> list[int]:
         labels = labels / (np.nanmax(np.abs(labels), initial=0.0) or 1.0)
     means, errors = _agree_with_others(labels)
     is_loner = means <= _BY_CHANCE * errors
-    rest = labels[:, ~is_loner] if is_strict else labels
-    theirs, their_errors = _agree_with_others(rest)
+    if not is_loner.any():
+        return []
+    theirs, their_errors = means, errors
+    if is_strict:
+        theirs, their_errors = _agree_with_others(labels[:, ~is_loner])
     if np.count_nonzero(theirs > _CLEAR * their_errors) < _FEWEST_TO_COMPARE - 1:
         return []
     # somebody as close as the others usually are would show it on as many items
