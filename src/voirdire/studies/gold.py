@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +40,8 @@ from voirdire.studies.study import declare, format_count, format_set_aside, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable, Reading
@@ -234,7 +235,18 @@ def examine_gold(
     names = tuple(questions or ())
     as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
     truth = read_side("gold", gold, as_gold, names)
-    _check_gold(truth)
+    if truth.kind not in ("boolean", "choice", "pairwise"):
+        msg = (
+            f"`gold` without `humans` must answer a boolean or a choice, got a {truth.kind} "
+            "question. With annotators in `humans` gold labels may be of any kind."
+        )
+        raise InputError(msg)
+    if len(truth.raters) > 1:
+        msg = (
+            f"`gold` must hold one label per item, got {len(truth.raters)} raters "
+            f"({list_names(truth.raters)}). Give labels of several annotators as `humans`."
+        )
+        raise InputError(msg)
     answered = names or tuple(truth.questions)
     machines = read_side("judges", judges, replace(reading, kind=truth.kind), names)
     truth, machines = match_pairs([truth, machines])
@@ -320,7 +332,7 @@ def majority_labels(humans: LabelTable) -> LabelTable:
 
 def measure_matrix(
     matrix: LabelMatrix,
-    gold: np.ndarray[Any, Any],
+    gold: NDArray[np.intp],
     *,
     confidence_level: float,
     seed: int,
@@ -330,122 +342,85 @@ def measure_matrix(
     names: list[Any] = [False, True]
     if matrix.kind != "boolean":  # sorted, so that the order of rows changes no figure
         names = sorted(matrix.categories, key=label_text)
-    place = [names.index(label) for label in matrix.categories]
-    code_of = np.array([*place, -1], np.int64)
-    true = code_of[gold]
+    code_of = np.array([*map(names.index, matrix.categories), -1], np.int64)
+    true, labels = code_of[gold], tuple(map(label_text, names))
+    is_stated = matrix.kind == "boolean" and matrix.probabilities is not None
     results = []
     for column, judge in enumerate(matrix.judges):
-        probabilities = None
-        if matrix.probabilities is not None and matrix.kind == "boolean":
-            probabilities = matrix.probabilities[:, column]
-        if probabilities is not None and np.isnan(probabilities).all():
-            probabilities = None
+        stated = matrix.probabilities[:, column] if is_stated else None  # type: ignore[index]
+        if stated is not None and np.isnan(stated).all():
+            stated = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)
             classification = measure_classification(
                 code_of[matrix.answers[:, column]],
                 true,
                 n_labels=max(len(names), 2),
-                names=[*map(label_text, names), "another label"],
-                probabilities=probabilities,
+                names=[*labels, "another label"],
+                probabilities=stated,
                 failed=matrix.failed[:, column],
                 clusters=matrix.clusters,
                 confidence_level=confidence_level,
             )
             result = GoldResult(
-                question=matrix.question,
-                judge=judge,
-                labels=tuple(map(label_text, names)),
-                classification=classification,
+                question=matrix.question, judge=judge, labels=labels, classification=classification
             )
-            if probabilities is not None:
-                is_known = ~np.isnan(probabilities) & (true >= 0)
-                result = _add_probability_figures(
-                    result,
-                    probabilities[is_known],
-                    true[is_known],
+            if stated is not None:
+                is_known = ~np.isnan(stated) & (true >= 0)
+                figures = _measure_probabilities(
+                    stated[is_known],
+                    true[is_known] == 1,
                     take_units(matrix.clusters, is_known),
+                    confidence_level=confidence_level,
                     seed=seed,
-                    with_calibrators=with_calibrators,
+                    methods=_METHODS if with_calibrators else (),
                 )
+                result = replace(result, **figures)
         results.append(result)
     return results
 
 
-def _add_probability_figures(
-    result: GoldResult,
-    probabilities: np.ndarray[Any, Any],
-    true: np.ndarray[Any, Any],
-    clusters: np.ndarray[Any, Any] | None,
+def _measure_probabilities(
+    stated: NDArray[np.float64],
+    true: NDArray[np.bool_],
+    clusters: NDArray[np.intp] | None,
     *,
+    confidence_level: float,
     seed: int,
-    with_calibrators: bool,
-) -> GoldResult:
-    """Add figures from probabilities: a cross-fitted threshold, and calibration."""
-    level = result.classification.confidence_level
+    methods: Sequence[CalibrationMethod],
+) -> dict[str, Any]:
+    """Measure probabilities, with a cross-fitted threshold, and what calibrators would help.
+
+    The calibrator with the best figures on other items is fitted to all, where it helps.
+    """
     n_units = len(true) if clusters is None else len(np.unique(clusters))
     if n_units < _FEWEST_FOLDS or not 0 < true.mean() < 1:
-        return result
-    is_true = true == 1
-    decompose = partial(decompose_brier, groups=clusters, confidence_level=level)
-    before, after = decompose(probabilities, is_true), dict[str, BrierDecomposition]()
+        return {}
+    settings: dict[str, Any] = {"groups": clusters, "confidence_level": confidence_level}
+    before = decompose_brier(stated, true, **settings)
+    after: dict[CalibrationMethod, BrierDecomposition] = {}
     with suppress(InputError):  # the items outside of a fold all have one label
-        for method in _METHODS if with_calibrators else ():
-            better = cross_calibrate(
-                probabilities, is_true, groups=clusters, method=method, seed=seed
+        for method in methods:
+            better = cross_calibrate(stated, true, groups=clusters, method=method, seed=seed)
+            after[method] = decompose_brier(better, true, **settings)
+    recommended = None
+    if after:
+        best = min(after, key=lambda name: after[name].brier)
+        calibrator = fit_calibrator(stated, true, method=best)
+        keeps_order = calibrator.apply_one(0.25) < calibrator.apply_one(0.75)
+        if after[best].brier < before.brier and keeps_order:
+            recommended = QuestionCalibration(
+                calibrator=calibrator,
+                n_items=before.n_items,
+                brier=before.brier,
+                calibrated_brier=after[best].brier,
+                calibration_error=before.calibration_error.estimate,
+                calibrated_error=after[best].calibration_error.estimate,
             )
-            after[method] = decompose(better, is_true)
-    return replace(
-        result,
-        threshold=cross_threshold(
-            probabilities, true, groups=clusters, confidence_level=level, seed=seed
-        ),
-        calibration=measure_calibration(
-            probabilities, is_true, groups=clusters, confidence_level=level
-        ),
-        brier=before,
-        recalibrated=after,
-        recommended=_recommend_calibrator(probabilities, is_true, before, after),
-    )
-
-
-def _recommend_calibrator(
-    probabilities: np.ndarray[Any, Any],
-    true: np.ndarray[Any, Any],
-    before: BrierDecomposition,
-    recalibrated: dict[str, BrierDecomposition],
-) -> QuestionCalibration | None:
-    """Fit the calibrator with the best figures on other items to all items.
-
-    None where none helps.
-    """
-    if not recalibrated:
-        return None
-    method = min(_METHODS, key=lambda name: recalibrated[name].brier)
-    after = recalibrated[method]
-    calibrator = fit_calibrator(probabilities, true, method=method)
-    if after.brier >= before.brier or calibrator.apply_one(0.25) >= calibrator.apply_one(0.75):
-        return None
-    return QuestionCalibration(
-        calibrator=calibrator,
-        n_items=before.n_items,
-        brier=before.brier,
-        calibrated_brier=after.brier,
-        calibration_error=before.calibration_error.estimate,
-        calibrated_error=after.calibration_error.estimate,
-    )
-
-
-def _check_gold(truth: LabelTable) -> None:
-    if truth.kind not in ("boolean", "choice", "pairwise"):
-        msg = (
-            f"`gold` without `humans` must answer a boolean or a choice, got a {truth.kind} "
-            "question. With annotators in `humans` gold labels may be of any kind."
-        )
-        raise InputError(msg)
-    if len(truth.raters) > 1:
-        msg = (
-            f"`gold` must hold one label per item, got {len(truth.raters)} raters "
-            f"({list_names(truth.raters)}). Give labels of several annotators as `humans`."
-        )
-        raise InputError(msg)
+    return {
+        "threshold": cross_threshold(stated, true.astype(np.int64), seed=seed, **settings),
+        "calibration": measure_calibration(stated, true, **settings),
+        "brier": before,
+        "recalibrated": after,
+        "recommended": recommended,
+    }

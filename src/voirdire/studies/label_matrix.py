@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._types import TRUE_WORDS
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import label_text
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelMatrix", "Side", "align", "check_numbering", "check_words", "units_by_item"]
 
-_MOST_SHOWN = 10
 _BY_CHANCE = 0.001
 """Largest probability that a judge agrees by chance with one annotator on all disputed items."""
 
@@ -187,14 +186,18 @@ def align(
     if not len(people):
         msg = f"no annotation of the question {question!r} is left to examine."
         raise NoDataError(msg)
+    if not machines.raters:
+        msg = f"`judges` must hold at least one label for the question {shorten(question)!r}"
+        names = [repr(shorten(name)) for name in judges.questions]
+        hint = f" They hold {list_names(names)}: name one with `question`." if names else ""
+        raise NoDataError(f"{msg}, got none.{hint}")
     check_numbering(people, machines)
     # sorted by name, so that the order of rows in a file changes no figure
     items = {item: row for row, item in enumerate(sorted(people.item.used()))}
     # all annotators, also those without a usable label
     asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
     asked |= {*(humans.rater.values if len(humans.questions) == 1 else people.raters)}
-    annotators, names = sorted(asked), _judges(judges, machines, question)
-    sides = [Side(people, annotators, items), Side(machines, names, items)]
+    sides = [Side(people, sorted(asked), items), Side(machines, machines.raters, items)]
     if gold is not None:
         truth = gold.of_questions([question])
         if len(truth.raters) > 1:
@@ -206,24 +209,22 @@ def align(
     matrices = [side.fill(own, -1) for side, own in zip(sides, codes, strict=True)]
     dropped = _count_unmatched(sides[1], "judges", question)
     dropped[None] = () if gold is None else _unusable_gold(sides[2], question)
-    seen = _find_seen_labels(sides[0], names)
-    _check_independent(annotators, names, matrices[0], matrices[1], seen)
     universe = None if labels is None else tuple(dict.fromkeys(labels))
     label_sets = None
     if people.kind == "multilabel":
         categories, universe, label_sets = _sets(categories, matrices[0], universe)
-    return LabelMatrix(
+    matrix = LabelMatrix(
         question=question,
         kind=people.kind,
         items=tuple(items),
-        annotators=tuple(annotators),
-        judges=tuple(names),
+        annotators=tuple(sides[0].raters),
+        judges=tuple(sides[1].raters),
         humans=matrices[0],
         answers=matrices[1],
         failed=sides[1].fill(machines.failure.codes >= 0, nothing=False),
         gold=None if gold is None else matrices[2][:, 0],
         clusters=_clusters(sides[:2], list(items), given=clusters) if clusters else None,
-        seen=seen,
+        seen=_find_seen_labels(*sides[:2]),
         categories=tuple(categories),
         label_sets=label_sets,
         universe=universe,
@@ -233,6 +234,8 @@ def align(
         if machines.stated is None or np.isnan(machines.stated).all()
         else sides[1].fill(machines.stated, np.nan),
     )
+    _check_independent(matrix)
+    return matrix
 
 
 def check_numbering(people: LabelTable, machines: LabelTable) -> None:
@@ -247,16 +250,6 @@ def check_numbering(people: LabelTable, machines: LabelTable) -> None:
             "Count them from the same number in both."
         )
         raise InputError(msg)
-
-
-def _judges(judges: LabelTable, machines: LabelTable, question: str) -> list[str]:
-    if machines.raters:
-        return machines.raters
-    msg = f"`judges` must hold at least one label for the question {shorten(question)!r}, got none."
-    if judges.questions:
-        shown = ", ".join(repr(shorten(name)) for name in judges.questions[:_MOST_SHOWN])
-        msg += f" They hold {shown}: name one with `question`."
-    raise NoDataError(msg)
 
 
 class Side:
@@ -276,15 +269,6 @@ class Side:
         there = self.rows >= 0
         matrix[self.rows[there], self.columns[there]] = values[there]
         return matrix
-
-    def first_item(self, column: int) -> str:
-        """Return the item of a rater's first label; none where a rater has no label."""
-        rows = np.flatnonzero(self.columns == column)
-        return str(self.table.item.value(int(rows[0]))) if len(rows) else "none"
-
-    def count(self, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Count some labels by rater."""
-        return np.bincount(self.columns[kept], minlength=len(self.raters))
 
 
 def _positions(column: CodedColumn, place: Mapping[str, int]) -> NDArray[np.intp]:
@@ -320,24 +304,23 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
 
 def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
     """Count the items without annotations by rater; refuse a rater with only such items."""
-    strange = side.rows < 0
+    items, source = side.table.item, side.table.source
     dropped: dict[str | None, tuple[Dropped, ...]] = {}
-    counts = zip(side.raters, side.count(~strange), side.count(strange), strict=True)
-    for column, (rater, n_common, n_strange) in enumerate(counts):
-        if not n_common:
+    for column, rater in enumerate(side.raters):
+        rows = np.flatnonzero(side.columns == column)
+        strange = rows[side.rows[rows] < 0]
+        if len(strange) == len(rows):
+            first = items.value(rows[0]) if len(rows) else "none"
             msg = (
                 f"`{name}` must share items with `humans`, got none in common for "
-                f"{shorten(rater)!r}: its first item is {shorten(side.first_item(column))!r}, and "
+                f"{shorten(rater)!r}: its first item is {shorten(first)!r}, and "
                 f"theirs {shorten(side.first_annotated)!r}. Use the same item ids in both."
             )
             raise NoDataError(msg)
-        if n_strange:
-            source = side.table.source
-            first = source.codes[np.argmax(strange & (side.columns == column))]
-            reason = f"{n_strange} items without annotations"
-            row = Dropped(
-                reason=reason, source=source.values[first], rater=rater, question=question
-            )
+        if len(strange):
+            reason = f"{len(strange)} items without annotations"
+            place = source.value(strange[0])
+            row = Dropped(reason=reason, source=place, rater=rater, question=question)
             dropped[rater] = (row,)
     return dropped
 
@@ -352,13 +335,13 @@ def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
     return tuple(replace(row, source="gold", rater="gold") for row in dropped)
 
 
-def _find_seen_labels(people: Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+def _find_seen_labels(people: Side, judges: Side) -> dict[str, NDArray[np.bool_]]:
     """Find, by judge, the labels whose annotator had seen its answer; true means of any judge."""
     column = people.table.seen
     if column is None:
         return {}
     masks = {}
-    for judge in judges:
+    for judge in judges.raters:
         is_seen = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
         mask = people.fill(np.array([*is_seen, False])[column.codes], nothing=False)
         if mask.any():
@@ -366,25 +349,20 @@ def _find_seen_labels(people: Side, judges: Sequence[str]) -> dict[str, NDArray[
     return masks
 
 
-def _check_independent(
-    annotators: Sequence[str],
-    judges: Sequence[str],
-    humans: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    seen: Mapping[str, NDArray[np.bool_]],
-) -> None:
+def _check_independent(matrix: LabelMatrix) -> None:
     """Refuse a judge that is also an annotator, which would be closest to the annotators.
 
     Labels whose annotator had seen the judge's answer are not used for it.
     """
-    names = [name for name in judges if name in annotators]
+    humans, seen, annotators = matrix.humans, matrix.seen, matrix.annotators
+    names = [name for name in matrix.judges if name in annotators]
     if names:
         msg = (
             f"a judge must not be one of its annotators, got {shorten(names[0])!r} on both sides. "
             "Name the annotators with `raters`, the judges with `judge_columns`, or rename one."
         )
         raise InputError(msg)
-    for judge, its in zip(judges, answers.T, strict=True):
+    for judge, its in zip(matrix.judges, matrix.answers.T, strict=True):
         unseen = np.where(seen[judge], -1, humans) if judge in seen else humans
         labelled = unseen >= 0
         differs = labelled & (unseen != its[:, np.newaxis])
