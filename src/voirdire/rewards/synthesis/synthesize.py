@@ -6,7 +6,6 @@ again. Drafts and verdicts are stored as they come, so that the same call goes o
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import re
@@ -20,7 +19,8 @@ from functools import cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from types import SimpleNamespace
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 from msgspec.structs import replace
 
@@ -31,10 +31,10 @@ from voirdire.documents import document_from_text, hash_content
 from voirdire.errors import CostLimitReachedError, InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, open_items
 from voirdire.judging import LlmJudge
+from voirdire.judging.asking import Answers
 from voirdire.judging.binding import note_distrust, plan_judging
-from voirdire.judging.caller import CallCounts, Caller
 from voirdire.judging.calls import Call
-from voirdire.judging.engine import make_engine
+from voirdire.judging.engine import ModelEngine, make_engine
 from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.outputs import (
     SetAside,
@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from voirdire._types import ReplyForm
-    from voirdire.judging.calls import Outcome
+    from voirdire.judging.caller import CallCounts
+    from voirdire.judging.combine import ItemVerdict
     from voirdire.judging.jury import JudgeLike
     from voirdire.models import ChatModel
     from voirdire.records import Reply
@@ -604,7 +605,6 @@ class _Run:
         self._progress, self._record = progress, RunRecord(self._judging)
         self._prompts: list[Item] = []
         self._waiting: list[list[_Completion]] = []
-        self._tasks: list[asyncio.Task[Outcome[tuple[str, str]]]] = []
         self._counts: Counter[Any] = Counter()
         self._n_reused = 0
 
@@ -635,22 +635,29 @@ class _Run:
         self, replies: StoredReplies, stopping: threading.Event | None
     ) -> Generator[_Completion]:
         """Give the completions of each prompt, in the order of the prompts."""
-        self._replies, prompts = replies, iter(self._prompts)
-        self._caller = Caller(self._writer, retry_failures=replies.retry_failures, live=None)
-        self._engine = make_engine(self._judging, replies)
-        tell = None if self._progress is None else self._tell
+        prompts, writing = iter(self._prompts), _Writing(self._writer, self.settings)
+        self._writing = ModelEngine(cast("Any", writing), replies)
+        self._verifying = make_engine(self._judging, replies)
+        told: dict[str, Any] = {"report": None if self._progress is None else self._tell}
         try:
-            with run_engine(self, stopping=stopping, report=tell) as ask:
+            with (
+                run_engine(self._writing, stopping=stopping, **told) as write,
+                run_engine(self._verifying, stopping=stopping) as verify,
+            ):
                 while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
                     self._waiting = [list(self._list_completions(each)) for each in some]
                     for _ in range(self.settings.n_attempts):
                         rows = [x for group in self._waiting for x in group if not x.is_done]
                         if not rows:
                             break
-                        written = ask(self._write(rows))
-                        faults = ask(self._verify(rows, written))
+                        drafts = [self._make_draft(each) for each in rows]
+                        faults = self._take_drafts(rows, write(self._writing.ask(drafts)))
                         for each, fault in zip(rows, faults, strict=True):
                             each.failed.append(fault)
+                        right = [each for each in rows if each.is_done]
+                        if right:
+                            items = [replace(x.prompt, id=x.id, response=x.response) for x in right]
+                            self._check(right, items, verify(self._verifying.ask(items)))
                     groups, self._waiting = self._waiting, []
                     for group in groups:
                         done = [each for each in group if each.is_done]
@@ -689,41 +696,38 @@ class _Run:
 
     # What is written, and what the judge says of it
 
-    async def _write(self, rows: Sequence[_Completion]) -> list[str]:
-        """Write a draft of each; say what is wrong with its text. Raises what ends the run."""
-        calls, caller = [self._make_call(each) for each in rows], self._caller
-        stored: Any = {}
-        seen = caller.n_by_others
-        if caller.store is not None:
-            stored = await caller.store.aget(caller.judge_id, list({call.item for call in calls}))
-        self._tasks = []
-        for call in calls:
-            blobs = stored.get(call.item, {}).get(call.name, ())
-            answer = caller.answer(call, blobs, lambda: None, seen=seen)
-            self._tasks.append(asyncio.create_task(answer))
-        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
-        for task in done:
-            if (error := task.exception()) is not None:
-                raise caller.error or error
-        faults = []
-        for each, task in zip(rows, self._tasks, strict=True):
-            outcome = task.result()
-            self._n_reused += outcome.is_reused
-            why = f"no reply: {getattr(outcome.failure, 'reason', '')}"
-            each.response, fault = outcome.value or (None, why)
+    def _make_draft(self, completion: _Completion) -> Item:
+        """Make what the writer is asked: its response names the draft, all else is metadata."""
+        attempt, writer = len(completion.failed) + 1, self._writer
+        task, temperature = self._write_task(completion), writer.temperature
+        if temperature is not None:
+            temperature = round(min(temperature + _WARMER * (attempt - 1), _HOTTEST), 3)
+        named = as_bytes([task, temperature, writer.seed, completion.number, attempt])
+        digest = hashlib.sha256(named).hexdigest()
+        seed = make_seed(f"{completion.key.hex()}/{digest}") % _LARGEST_SEED
+        about = {"task": task, "temperature": temperature, "seed": seed}
+        return replace(completion.prompt, response=digest, metadata=about)
+
+    def _take_drafts(
+        self, rows: Sequence[_Completion], drafts: Sequence[ItemVerdict]
+    ) -> Iterator[str]:
+        """Take the text of each draft, and say what is wrong with it."""
+        for each, draft in zip(rows, drafts, strict=True):
+            self._n_reused += draft.is_stored
+            why = f"no reply: {draft.failures[0][1].reason}" if draft.failures else ""
+            found: Any = draft.values[0] or (None, why)
+            each.response, fault = found
             each.probabilities, each.completion_class = {}, None
             each.missed = each.unmet = ()
-            faults.append(fault)
-        return faults
+            yield shorten(fault, width=240)
 
-    async def _verify(self, rows: Sequence[_Completion], faults: Sequence[str]) -> list[str]:
-        """Ask the judge about drafts that have a text; say what is wrong with each."""
-        pending = [(k, each) for k, each in enumerate(rows) if not faults[k]]
-        found = [shorten(fault, width=240) for fault in faults]
-        if not pending:
-            return found
-        items = [replace(each.prompt, id=each.id, response=each.response) for _, each in pending]
-        verdicts = await self._engine.ask(items)
+    def _check(
+        self,
+        rows: Sequence[_Completion],
+        items: Sequence[Item],
+        verdicts: Sequence[ItemVerdict],
+    ) -> None:
+        """Compare what the judge says of drafts with what was wanted."""
         judged = make_verdicts(items, verdicts, self._judging)
         self._record.add(items, judged, verdicts)
         classes = {
@@ -733,41 +737,13 @@ class _Run:
             if number >= 0
         }
         names, labels = judged.questions, judged.labels.tolist()
-        for row, (k, each) in enumerate(pending):
+        for row, each in enumerate(rows):
             values = zip(names, judged.probabilities[row].tolist(), strict=True)
-            found[k] = each.check(
+            each.failed[-1] = each.check(
                 dict(zip(names, labels[row], strict=True)),
                 {name: None if math.isnan(p) else p for name, p in values},
                 classes.get(row),
             )
-        return found
-
-    def _make_call(self, completion: _Completion) -> Call[tuple[str, str]]:
-        """Make the call for the next draft."""
-        attempt, writer = len(completion.failed) + 1, self._writer
-        task, temperature = self._write_task(completion), writer.temperature
-        if temperature is not None:
-            temperature = round(min(temperature + _WARMER * (attempt - 1), _HOTTEST), 3)
-        content_of_call = [task, temperature, writer.seed, completion.number, attempt]
-        digest = hashlib.sha256(as_bytes(content_of_call)).hexdigest()
-
-        def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
-            words = _choose_words(writer.language)
-            shown = fence_item(completion.prompt.prompt, {}, nonce=new_nonce())
-            content = f"{words['opening']}\n{shown}\n{words['closing']}"
-            return ChatRequest(
-                messages=(
-                    Message(role="system", content=task),
-                    Message(role="user", content=content),
-                ),
-                form="text",
-                max_tokens=self.settings.max_tokens,
-                temperature=temperature,
-                seed=make_seed(f"{completion.key.hex()}/{digest}") % _LARGEST_SEED,
-            )
-
-        name = f"write/{digest[:32]}"
-        return Call(item=completion.key, name=name, request=request, read=_read_draft)
 
     def _write_task(self, completion: _Completion) -> str:
         """Write the system message, which holds no part of the conversation."""
@@ -804,49 +780,6 @@ class _Run:
         ]
         return "\n\n".join("\n".join(section) for section in sections)
 
-    # What `run_engine` asks of an engine
-
-    @property
-    def counts(self) -> CallCounts:
-        """Counts of the writer's calls."""
-        return self._caller.counts
-
-    @property
-    def n_done(self) -> int:
-        """Completions that are right."""
-        return sum(each.is_done for group in self._waiting for each in group)
-
-    async def start(self) -> None:
-        """Open the stores; drafts are found by all that they depend on besides prompt and task."""
-        writer = self._writer
-        depends_on = {
-            "writes": _read_words()["version"],
-            "words": list(_choose_words(writer.language).values()),
-            "model": dict(writer.chat_model.settings),
-            "max_tokens": self.settings.max_tokens,
-        }
-        described = {"name": writer.name, "writes": "completions", "language": writer.language}
-        fingerprint = hash_content(depends_on)
-        await self._caller.start(self._replies, fingerprint=fingerprint, description=described)
-        await self._engine.start()
-
-    def stop(self) -> None:
-        """Begin no more calls; calls that are sent may finish."""
-        self._caller.stop()
-        self._engine.stop()
-
-    async def close(self, *, drain_s: float | None = None) -> None:
-        """Wait for the calls in flight, and store their replies."""
-        self.stop()
-        try:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=drain_s)
-            for task in self._tasks:
-                task.cancel()
-            await self._caller.close()
-        finally:
-            await self._engine.close(drain_s=drain_s)
-
     def _tell(self, calls: CallCounts) -> None:
         n_complete = sum(all(each.is_done for each in group) for group in self._waiting)
         state = JudgingProgress(
@@ -881,8 +814,8 @@ class _Run:
 
     def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
-        judging, calls, counts = self._judging, self._caller.counts, self._counts
-        self._record.report(self._engine.counts)
+        judging, calls, counts = self._judging, self._writing.counts, self._counts
+        self._record.report(self._verifying.counts)
         kinds = dict.fromkeys(
             (behavior, slot.label)
             for behavior, row in self._recipes.behaviors.items()
@@ -960,10 +893,58 @@ def _choose_words(language: str) -> dict[str, str]:
     return {part: texts[language] for part, texts in _read_words()["words"].items()}
 
 
-def _read_draft(reply: Reply) -> tuple[str, str]:
+@dataclass
+class _Writing:
+    """What an engine asks of a judge: one call about each draft, found by all it depends on."""
+
+    judge: LlmJudge
+    settings: SynthesisSettings
+    name = "write"
+    places = (0,)
+    seed = None
+    shares_fence = False
+    calibrators = ()
+
+    def __post_init__(self) -> None:
+        writer = self.judge
+        self.words = _choose_words(writer.language)
+        self.rubric, self.calls, self.specs = SimpleNamespace(questions=(None,)), self, (self,)
+        self.described = {"name": writer.name, "writes": "completions", "language": writer.language}
+        self.reply_fingerprint = hash_content(
+            {
+                "writes": _read_words()["version"],
+                "words": list(self.words.values()),
+                "model": dict(writer.chat_model.settings),
+                "max_tokens": self.settings.max_tokens,
+            }
+        )
+
+    def call(self, item: Item, *, key: bytes, nonce: str | None = None) -> Call[Answers]:
+        """Make the call about a draft."""
+        about = item.metadata
+
+        def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
+            shown = fence_item(item.prompt, {}, nonce=nonce or new_nonce())
+            content = f"{self.words['opening']}\n{shown}\n{self.words['closing']}"
+            return ChatRequest(
+                messages=(
+                    Message(role="system", content=about["task"]),
+                    Message(role="user", content=content),
+                ),
+                form="text",
+                max_tokens=self.settings.max_tokens,
+                temperature=about["temperature"],
+                seed=about["seed"],
+            )
+
+        return Call(item=key, name=self.name, request=request, read=_read_draft)
+
+
+def _read_draft(reply: Reply) -> Answers:
     """Read a draft from a reply, and what is wrong with its text."""
     answer = strip_reasoning(_SURROGATES.sub("\ufffd", reply.text))
     text = (answer or "").strip()
+    fault = "" if text else "empty reply"
     if reply.finish_reason == "length" or answer is None:
-        return text, "cut off: the reply ended at its most tokens"
-    return text, "" if text else "empty reply"
+        fault = "cut off: the reply ended at its most tokens"
+    return Answers(values=((text, fault),))
