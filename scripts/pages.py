@@ -2,9 +2,10 @@
 
 A Python block with ``>>>`` prompts is a doctest; any other is executed. `<!-- output -->` before a
 fenced block: its lines that start with `$` are the command, the rest is what it prints, and is
-written anew; `--check` compares instead. `<!-- output of: COMMAND -->` runs another command than
-the one shown, such as the same with most of its lines left out. The blocks of a page share one
-namespace and a folder with the demonstration data in `voirdire-demo/` and the data files of `docs`.
+written anew; `--check` compares instead. `<!-- output | FILTER -->` shows what FILTER leaves of its
+standard output; `<!-- output of: COMMAND -->` runs another command than the one shown. The blocks
+of a page share one namespace and a folder with the demonstration data in `voirdire-demo/` and the
+data files of `docs`.
 
 Two more comments steer this: ``<!-- setup`` ... ``-->`` holds code to run first, and
 ``<!-- not run: REASON -->`` right before a Python block sets it aside; each reason is printed.
@@ -39,7 +40,7 @@ CODE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 OUTPUT = re.compile(
-    r"(?P<head>^<!-- output(?: of: (?P<command>[^\n]+?))? -->\n\n?```\w+\n)"
+    r"(?P<head>^<!-- output(?: of: (?P<command>[^\n]+?)| \| (?P<filter>[^\n]+?))? -->\n\n?```\w+\n)"
     r"(?P<typed>(?:\$ (?:[^\n]*\\\n)*[^\n]*\n)*)(?P<printed>.*?)(?P<tail>^```$)",
     re.DOTALL | re.MULTILINE,
 )
@@ -104,7 +105,7 @@ def run_code(code: str, *, page: str, line: int, names: dict[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def folder_with_demo() -> Iterator[None]:
-    """Work in a folder of its own that holds the demonstration data and the data files of `docs`."""
+    """Work in a folder of its own, with the demonstration data and the data files of `docs`."""
     demo = Path(str(files("voirdire"))) / "data" / "demo"
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         shutil.copytree(demo, "voirdire-demo")
@@ -125,6 +126,8 @@ def run_page(path: Path) -> tuple[str, int, int]:
     for match in places:
         if match.re is OUTPUT:
             typed = re.sub(r"^\$ ", "", match["typed"], flags=re.MULTILINE)
+            if match["filter"]:
+                typed = f"({typed}) 2>/dev/null | {match['filter']}"
             fresh = print_of(match["command"], kept) if match["command"] else run_shell(typed)
             pieces += [text[done : match.start()], match["head"], match["typed"], fresh]
             pieces.append(match["tail"])
