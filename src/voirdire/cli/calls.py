@@ -12,15 +12,19 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cyclopts.argument import Argument
 
 _ARGUMENTS: ContextVar[Sequence[Argument]] = ContextVar("arguments", default=())
 _KEYWORD = re.compile(r"\b(\w+)=(\{[^}]*\}|\[[^\]]*\]|'[^']*'|\"[^\"]*\"|True)")
+_MOST_SAID = 5
+"""Files of a folder that were not done, and are named."""
+
 _NAME = re.compile(r"(?<!column )`(\w+)`")
 
 
@@ -37,6 +41,21 @@ def require(holds: object, rule: str) -> None:
 def say(text: str = "") -> None:
     """Say something beside the result."""
     sys.stderr.write(f"{text}\n")
+
+
+def is_folder(output: Path) -> bool:
+    """Whether an output is a folder: one that is there, or a name without an ending."""
+    return str(output) != "-" and (output.is_dir() or not output.suffix)
+
+
+def say_failed(failed: Mapping[str, str], *, what: str) -> None:
+    """Say which files of a folder were not done, and end with status 1 if there are any."""
+    for name, why in list(failed.items())[:_MOST_SAID]:
+        say(f"voirdire: {shorten(name)} has no {what}: {rewrite_as_options(why)}")
+    if len(failed) > _MOST_SAID:
+        say(f"voirdire: {len(failed) - _MOST_SAID:,} more files have none; --json lists them.")
+    if failed:
+        raise SystemExit(1)
 
 
 def spell(field: str) -> str:

@@ -12,13 +12,17 @@ from voirdire import judging, reporting
 from voirdire._messages import shorten
 from voirdire.cli import options as typed
 from voirdire.cli import printing
-from voirdire.cli.calls import UsageError, require, rewrite_as_options, say
+from voirdire.cli.calls import (
+    UsageError,
+    is_folder,
+    require,
+    rewrite_as_options,
+    say,
+    say_failed,
+)
 from voirdire.cli.models import ASKING, OF_REPLIES, AskingOptions, are_several, make_judges
 from voirdire.cli.progress import watch_judges
 from voirdire.errors import InputError
-
-_MOST_SAID = 5
-"""Files without verdicts that are named."""
 
 
 @typed.group_of()
@@ -105,7 +109,7 @@ def judge_command(
                           folder=batch, live=live, cancel=cancel)  # fmt: skip
         return
     require(not live and not cancel, "`--live` and `--cancel` go with `--batch FOLDER`.")
-    if shard is not None or engine != "local" or (not several and _is_folder(output)):
+    if shard is not None or engine != "local" or (not several and is_folder(output)):
         rule = "`--shard` and `--engine` take one judge. Judge with one after another."
         require(not several, rule)
         about = {"rubric": rubric, "shard": shard, "settings": settings}
@@ -129,10 +133,6 @@ def judge_command(
         raise SystemExit(1)
 
 
-def _is_folder(output: Path) -> bool:
-    return str(output) != "-" and (output.is_dir() or not output.suffix)
-
-
 def _judge_folder(
     judged_by: Any,
     source: str,
@@ -147,14 +147,11 @@ def _judge_folder(
     with keeping, watch_judges(source) as tell:
         summary = judged_by(progress=partial(tell, "judging"))
     printed.print(summary, reporting.ResultTables(summary))
-    failed = list(summary.failed.items())
-    for name, why in failed[:_MOST_SAID]:
-        say(f"voirdire: {shorten(name)} has no verdicts: {rewrite_as_options(why)}")
-    if len(failed) > _MOST_SAID:
-        say(f"voirdire: {len(failed) - _MOST_SAID:,} more files have none; --json lists them.")
     several = judging.SeveralJudged()
     several.append(summary.judged)
-    if (summary.judged.n_items and say_problems(several)) or failed:
+    is_useless = bool(summary.judged.n_items) and say_problems(several)
+    say_failed(summary.failed, what="verdicts")
+    if is_useless:
         raise SystemExit(1)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from voirdire import rewards
+from voirdire import reporting, rewards
 from voirdire.cli import options as typed
 from voirdire.cli import printing
-from voirdire.cli.calls import refuse, say
+from voirdire.cli.calls import is_folder, refuse, say, say_failed
 from voirdire.cli.models import OF_REPLIES, USUAL, UsualOptions, choose_name, make_judge_or_own
 from voirdire.cli.progress import running
 
@@ -30,6 +30,7 @@ def score_command(
     asking: UsualOptions = UsualOptions(),
     rubric: typed.RewardRubric = None,
     require_certified: typed.RequireCertified = False,
+    shard: typed.Shard = None,
     settings: ScoringOptions = ScoringOptions(),
     workers: typed.Workers = 0,
     printed: printing.Printed = printing.Printed(),
@@ -44,7 +45,7 @@ def score_command(
     items
         Prompts with responses: JSONL, CSV, Parquet or JSON, or a folder; - reads standard input.
     output
-        The rewards: .parquet, .jsonl or .csv; - prints JSONL.
+        The rewards: .parquet, .jsonl or .csv, or a folder for those of a folder; - prints JSONL.
     verdicts
         Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: the items are
         judged now.
@@ -70,15 +71,21 @@ def score_command(
             lines.tell("scoring", state.n_items + state.n_dropped, total, text)
 
         about: Any = {"rubric": rubric, "require_certified": require_certified}
-        summary = rewards.score_file(
-            items,
-            output,
-            reward=rewards.load_reward(reward, **about),
-            verdicts=verdicts or None,
-            judge=made,
-            settings=replace(settings, workers=workers or "auto"),
-            progress=tell,
-        )
+        asked: dict[str, Any] = {
+            "reward": rewards.load_reward(reward, **about),
+            "verdicts": verdicts or None,
+            "judge": made,
+            "settings": replace(settings, workers=workers or "auto"),
+            "progress": tell,
+        }
+        if shard is not None or is_folder(output):
+            scores = rewards.score_folder(items, output, shard=shard, **asked)
+        else:
+            summary = rewards.score_file(items, output, **asked)
+    if shard is not None or is_folder(output):
+        printed.print(scores, reporting.ResultTables(scores))
+        say_failed(scores.failed, what="rewards")
+        return
     printing.say_notes(summary.notes)
     printed.sum_up(summary)
     if not summary.n_scored:

@@ -36,10 +36,20 @@ if TYPE_CHECKING:
     from voirdire.io.parts import ItemPart
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
+    from voirdire.judging.settings import RunSettings
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["FolderJob", "FolderSummary", "judge_folder", "judge_parts", "plan_folder"]
+__all__ = [
+    "FolderJob",
+    "FolderSummary",
+    "judge_folder",
+    "judge_parts",
+    "list_settings",
+    "make_folder",
+    "name_store",
+    "plan_folder",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +154,7 @@ def judge_folder(
         settings=change_fields(settings or JudgingSettings(), changed),
     )
     record = RunRecord(job.plan, progress)
-    place, share = job.folder / STORE_NAME, job.shard
-    if share is not None:  # another machine has another shard, and no lock is sure there
-        place = place.with_stem(f"{place.stem}-{share.number}-of-{share.of}")
+    place = name_store(job.folder, job.shard)
     failed = judge_parts(job, job.todo, record=record, store=place, stopping=stopping)
     return job.summarize(record, failed)
 
@@ -194,14 +202,9 @@ def plan_folder(
     made = plan(threshold=settings.threshold, judged=settings.judged, whole=False)
     check_behavior(settings.behavior, made.rubric)
     verdict_format(Path(f"any{suffix}"))
-    folder = Path(output)
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        msg = f"`output` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
-        raise InputError(f"{msg}Name another.") from error
+    folder = make_folder(output)
     share = Shard.read(shard) if isinstance(shard, str) else shard
-    about = {"fingerprint": made.fingerprint} | _what_changes_verdicts(settings)
+    about = {"fingerprint": made.fingerprint} | list_settings(settings)
     outputs = name_outputs(list_parts(source, share), folder, about=about, suffix=suffix)
     todo = {
         target: part
@@ -211,6 +214,24 @@ def plan_folder(
     return FolderJob(
         plan=made, settings=settings, folder=folder, shard=share, outputs=outputs, todo=todo
     )
+
+
+def make_folder(output: str | Path) -> Path:
+    """Make the folder of an output where it is missing."""
+    folder = Path(output)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        msg = f"`output` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
+        raise InputError(f"{msg}Name another.") from error
+    return folder
+
+
+def name_store(folder: Path, shard: Shard | None) -> Path:
+    """Name the store of a folder; another machine has another shard, and no lock is sure there."""
+    place = folder / STORE_NAME
+    return place if shard is None else place.with_stem(
+        f"{place.stem}-{shard.number}-of-{shard.of}")  # fmt: skip
 
 
 def judge_parts(
@@ -249,7 +270,8 @@ _NOT_IN_KEYS = ("store", "retry_failures", "workers", "limit", "threshold", "jud
 """Settings that change no verdict, or whose meaning the fingerprint has."""
 
 
-def _what_changes_verdicts(settings: JudgingSettings) -> dict[str, Any]:
+def list_settings(settings: RunSettings) -> dict[str, Any]:
+    """List the settings that change what is written."""
     names = [row.name for row in fields(settings) if row.name not in _NOT_IN_KEYS]
     return {name: getattr(settings, name) for name in names}
 

@@ -23,6 +23,7 @@ _VIEWS = {
     "BatchRun": "verdicts.batches_view",
     "Certificate": "results.certificate_view",
     "Examination": "examination.examination_view",
+    "FolderScores": "reward.folder_view",
     "FolderSummary": "verdicts.folder_view",
     "GoldExamination": "results_sections.gold_view",
     "JudgingSummary": "verdicts.judging_view",
@@ -47,11 +48,9 @@ def rows(result: Any, **options: Any) -> View:
 
     Parameters
     ----------
-    result : Examination, AltTestResult, GoldExamination, RateReport, ProbeReport, PowerResult, \
-            Certificate, JudgingSummary, FolderSummary, BatchRun, SeveralJudged, ReplyListing, \
-            RewardFit, RewardModel, RewardExamination, ScoringSummary, SynthesisSummary, \
-            TrainingRun or Replay
-        What was found.
+    result : Examination, JudgingSummary, RewardModel or other
+        What was found: whatever `alt_test`, `examine`, `power`, `judge`, `fit`, `score`, their like
+        and their readers return.
     **options
         What belongs to a kind of result: `changes` of a certificate; of an examination `items`,
         what is known of those in dispute, and `reward`, the examination of one that rests on its

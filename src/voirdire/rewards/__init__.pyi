@@ -23,6 +23,8 @@ from voirdire.rewards.fitting.fit import fit_reward as fit_reward
 from voirdire.rewards.fitting.judged_comparisons import FitProgress as FitProgress
 from voirdire.rewards.fitting.settings import FitSettings as FitSettings
 from voirdire.rewards.fitting.weight_problem import Estimate as Estimate
+from voirdire.rewards.folder_scoring import FolderScores as FolderScores
+from voirdire.rewards.folder_scoring import score_folder as score_folder
 from voirdire.rewards.given_weights import reward_of_weights as reward_of_weights
 from voirdire.rewards.guards import BehaviorGuard as BehaviorGuard
 from voirdire.rewards.guards import GateSettings as GateSettings

@@ -219,6 +219,8 @@ def choose_source(
 
     Where there are `verdicts`, `judge` is the name of one of several, or what has it.
     """
+    if isinstance(verdicts, StoredSource):  # it is open
+        return verdicts
     if verdicts is None:
         plan = plan_reward_judging(model, judge, other_judge=other_judge)
         return JudgeSource(plan=plan, rubric=model.rubric, questions=model.questions)

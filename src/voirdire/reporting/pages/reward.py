@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from voirdire.rewards import RewardModel, SynthesisSummary
     from voirdire.rewards.file_scoring import ScoringSummary
     from voirdire.rewards.fitting.fit import RewardFit
+    from voirdire.rewards.folder_scoring import FolderScores
     from voirdire.studies.reward.result import (
         FeatureDrive,
         RateEstimate,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "fit_view",
+    "folder_view",
     "model_view",
     "read_fit_view",
     "reward_view",
@@ -577,6 +579,21 @@ def _weights_part(
 
 
 # The rewards of a file ----------------------------------------------------------------------------
+
+
+def folder_view(scores: FolderScores) -> View:
+    """Say of how many files the items got rewards, and why others got none."""
+    n_items, n_scored = (sum(getattr(x, n) for x in scores.parts) for n in ("n_items", "n_scored"))
+    return View(
+        name="score",
+        catalog="reward",
+        meta=say("score.folder", n=n_scored, items=Count(n_items, "items"),
+                 reward=Name(scores.reward)),
+        lead=(say("score.files", files=Count(scores.n_files, "files"), n=len(scores.parts),
+                  there=scores.n_files_there, failed=len(scores.failed)),),
+        blocks=say_output(scores.output),
+        notes=list_missing(scores.missing),
+    )  # fmt: skip
 
 
 def score_view(summary: ScoringSummary) -> View:
