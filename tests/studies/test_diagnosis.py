@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from strategies import studies
 from voirdire import alt_test
-from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.errors import DegenerateDataWarning
 from voirdire.io import metadata_from_frame, read_metadata
 from voirdire.records import as_plain
 from voirdire.reporting import to_json
@@ -250,23 +250,17 @@ def test_items_that_the_metadata_do_not_name_are_counted_and_in_no_slice():
     assert sizes(found) == {"chat": 10, "web": 10}
 
 
-def test_columns_are_chosen_and_skipped_ones_are_listed(choice):
+def test_columns_without_slices_are_listed(choice):
     items = [f"i{n}" for n in range(150)]
     metadata = pl.DataFrame(
         {"item": [*items, "stranger"], "a": ["x"] * 151, "b": [1, 2] * 75 + [9]}
     )
 
-    def found(**settings):
-        return diagnosed(choice.humans, choice.judges, metadata=metadata, **settings)
+    found = diagnosed(choice.humans, choice.judges, metadata=metadata)
 
-    every, chosen = found(), found(slices=["b"])
-
-    assert [(row.column, row.reason) for row in every.slices_skipped] == [("a", "one value only")]
-    assert every.n_items_unknown == 50
-    assert chosen.slices_skipped == ()
-    assert sizes(chosen) == {"1": 75, "2": 75}
-    with pytest.raises(InputError, match="column `c` must exist"):
-        found(slices=["c"])
+    assert [(row.column, row.reason) for row in found.slices_skipped] == [("a", "one value only")]
+    assert found.n_items_unknown == 50
+    assert sizes(found) == {"1": 75, "2": 75}
 
 
 @pytest.mark.ci

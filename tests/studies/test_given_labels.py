@@ -270,8 +270,6 @@ def test_alignments_count_once_and_one_needs_no_list(study):
     for strange in (3, [3], ["kappa"], []):
         with pytest.raises(InputError, match="`alignment` must"):
             examine(humans=humans, judges=judges, alignment=strange)
-    with pytest.raises(InputError, match="`slices` must name columns of `metadata`"):
-        examine(humans=humans, judges=judges, slices=["length"])
 
 
 # Agreement ------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def examine_files(path: str, frame: pl.DataFrame) -> None:
     assert_type(to_json(found), str)
     Console().print(ResultTables(found, details=True))
 
-    record = certify(found, humans=table, judges=judges, epsilon_reason="skilled")
+    record = certify(found, humans=table, judges=judges, population="chats")
     assert_type(record, Certificate)
     assert_type(record.outcomes, Mapping[str, str])
     assert_type(record.content_hash, str)

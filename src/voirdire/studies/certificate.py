@@ -20,7 +20,7 @@ from voirdire.stats.plan import TestPlan
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from voirdire.io import LabelTable
     from voirdire.studies.whole_study import Examination
@@ -36,9 +36,7 @@ def certify(
     humans: LabelTable,
     judges: LabelTable,
     gold: LabelTable | None = None,
-    epsilon_reason: str | None = None,
     reading: Reading | Mapping[str, Any] | None = None,
-    fingerprints: Mapping[str, str | Sequence[str]] | None = None,
     rubric_hash: str | None = None,
     population: str | None = None,
 ) -> Certificate:
@@ -52,14 +50,10 @@ def certify(
         The labels that it was found on.
     gold : LabelTable, optional
         Gold labels, where they stood for the annotators.
-    epsilon_reason : str, optional
-        Why this ε was fixed in advance, if the examination does not say.
     reading : Reading or mapping, optional
         How labels were read from their files, such as the threshold of probabilities. Without
         one the certificate has the threshold that `judges` came with, a list of several, either by
         question where they differ, or ``"none"``: then labels were given as they are.
-    fingerprints : mapping of str to str or sequence of str, optional
-        The fingerprint of each judge that has one; by default those that `judges` came with.
     rubric_hash : str, optional
         Content hash of the rubric.
     population : str, optional
@@ -70,13 +64,11 @@ def certify(
     Certificate
         Its `content_hash` covers everything but the time, the versions and itself.
     """
-    prints = judges.fingerprints if fingerprints is None else fingerprints
     if isinstance(reading, Reading):  # verdicts say by themselves what they declare
         threshold = reading.threshold
         if threshold is None and not judges.thresholds:
             threshold = 0.5
         reading = {"threshold": threshold, "missing": list(reading.missing)}
-    declared = {"epsilon_reason": epsilon_reason} | dict(reading or {})
     results = map(as_plain, examination.results)
     order = itemgetter("question", "judge", "alignment", "epsilon")
     content: dict[str, Any] = {
@@ -86,14 +78,14 @@ def certify(
         "judges": {
             name: {
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
-                "fingerprint": _unwrap_single(prints.get(name)),
+                "fingerprint": _unwrap_single(judges.fingerprints.get(name)),
             }
             for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
         "settings": examination.settings
         | {"threshold": _thresholds(examination, judges)}
-        | {name: value for name, value in declared.items() if value is not None},
+        | {name: value for name, value in (reading or {}).items() if value is not None},
         "examinations": tuple(sorted(results, key=order)),
         "outcomes": {
             f"{row.question} | {row.judge} | {row.alignment} | {row.epsilon!r}": row.outcome

@@ -56,7 +56,7 @@ class SkippedColumn:
 
 
 def _cut_items(
-    frame: Any, columns: Sequence[str] | None, items: Sequence[str]
+    frame: Any, items: Sequence[str]
 ) -> tuple[dict[str, _Cut], tuple[SkippedColumn, ...], int]:
     """Make slices by every column of the metadata, and count items without metadata.
 
@@ -69,7 +69,7 @@ def _cut_items(
 
     from voirdire.io.metadata import metadata_from_frame
 
-    metadata = metadata_from_frame(frame, columns=columns)
+    metadata = metadata_from_frame(frame)
     place = metadata.select("item").with_row_index("place")
     places = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)}).join(
         place, on="item", how="left", maintain_order="left"
@@ -202,14 +202,13 @@ def diagnose(
     *,
     alignment: AlignmentName | VectorizedScore,
     metadata: Any = None,
-    columns: Sequence[str] | None = None,
 ) -> tuple[Diagnosis, tuple[SliceReliability, ...]]:
     """Diagnose the annotators and the judges of one question, in slices by the metadata.
 
     A judge's failures take part in nothing here, and neither do imbalance weights. Where judges
     state probabilities, these are measured in every slice too.
     """
-    cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
+    cuts, skipped, n_unknown = _cut_items(metadata, matrix.items)
     is_text = matrix.kind == "text"
     panels: Sequence[PanelCounts | None] = [None] * len(matrix.judges)
     if not is_text:

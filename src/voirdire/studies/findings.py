@@ -142,13 +142,11 @@ def find_around(
     plan: TestPlan,
     tables: Sequence[LabelTable],
     metadata: pl.DataFrame | None = None,
-    slices: Sequence[str] | None = None,
 ) -> QuestionFindings:
     """Compute the findings on one question beside the test.
 
     Labels have the form that each alignment needs, the main one first; `tables` are those of
-    annotators and judges on this question, and slices use the columns of the metadata, by default
-    all.
+    annotators and judges on this question.
     """
     alignment, matrix = matrices[0]
     if matrix.kind == "scale":  # whose labels are numbers under one of them
@@ -183,9 +181,7 @@ def find_around(
             matrix, matrix.majority, confidence_level=level, seed=plan.seed
         )
     labels, n_labels = _label_shares(matrix)
-    diagnosis, reliability = diagnose(
-        matrix, plan, alignment=alignment, metadata=metadata, columns=slices
-    )
+    diagnosis, reliability = diagnose(matrix, plan, alignment=alignment, metadata=metadata)
     return QuestionFindings(
         question=matrix.question,
         kind=matrix.kind,

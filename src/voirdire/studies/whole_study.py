@@ -194,7 +194,6 @@ def examine(
     reading: Reading | None = None,
     plan: TestPlan | None = None,
     metadata: pl.DataFrame | None = None,
-    slices: Sequence[str] | None = None,
     around: bool = True,
     **settings: Any,
 ) -> Examination:
@@ -233,10 +232,8 @@ def examine(
     plan : TestPlan, optional
         Margins, variants and seed.
     metadata : polars.DataFrame, optional
-        What is known about the items, as `voirdire.io.read_metadata` gives it: slices by its
-        columns.
-    slices : sequence of str, optional
-        Which of these columns; by default all.
+        What is known about the items, as `voirdire.io.read_metadata` gives it: slices by each of
+        its columns.
     around : bool, optional
         Whether to find what stands around the test too, in `Examination.questions`.
     **settings
@@ -286,21 +283,15 @@ def examine(
     alignments = {each: check_alignment(each) for each in named or ()}
     reading = declare(reading, kind, labels)
     humans, judges, reading = _name_sides(table, humans, judges, reading)
-    slices = None if slices is None else _distinct("slices", slices)
-    if slices is not None and metadata is None:
-        msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
-        raise InputError(msg)
     units: Any = clusters
     if not isinstance(units, bool | Mapping):
         msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
         raise InputError(msg)
+    if isinstance(questions, str):
+        msg = f"`questions` must be a list of names, got {questions!r}. Write [{questions!r}]."
+        raise InputError(msg)
     study = read_study(
-        humans,
-        judges,
-        gold,
-        reading=reading,
-        alignments=list(alignments),
-        questions=None if questions is None else _distinct("questions", questions),
+        humans, judges, gold, reading=reading, alignments=list(alignments), questions=questions
     )
     if not alignments:
         by_kind = choose_alignment(study.humans.kind)
@@ -323,11 +314,9 @@ def examine(
             results += examine_matrix(labelled, plan, alignment=name)
         if around:
             sides = [side.of_questions([question]) for side in (study.humans, study.judges)]
-            findings.append(find_around(matrices, plan, sides, metadata, slices))
+            findings.append(find_around(matrices, plan, sides, metadata))
     _warn(study.dropped, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
-    if metadata is not None:
-        slices = list(slices or [name for name in metadata.columns if name != "item"])
     return Examination(
         results=tuple(results),
         understood=study.understood(),
@@ -341,7 +330,9 @@ def examine(
             "labels": None if reading.labels is None else list(reading.labels),
             "gold": study.gold is not None,
             "clustered": bool(clusters),
-            "slices": slices,
+            "slices": None
+            if metadata is None
+            else [name for name in metadata.columns if name != "item"],
         },
         questions=tuple(findings),
         cautions=_caution_choice(len({row.judge for row in results}), plan),
@@ -365,14 +356,6 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
     }
     for sentence in doubts:
         warnings.warn(f"{sentence.rstrip('.')}.", DoubtfulLabelsWarning, stacklevel=3)
-
-
-def _distinct(name: str, given: Any) -> list[Any]:
-    """Return the names without repeats; refuse a single text."""
-    if isinstance(given, str):
-        msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
-        raise InputError(msg)
-    return list(dict.fromkeys(given))
 
 
 def _list_unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator[Dropped]:
