@@ -1,8 +1,8 @@
 from voirdire.judging.answering import ajudge as ajudge
 from voirdire.judging.answering import judge as judge
 from voirdire.judging.answering import judge_items as judge_items
+from voirdire.judging.batch_run import BatchFile as BatchFile
 from voirdire.judging.batch_run import BatchRun as BatchRun
-from voirdire.judging.batch_run import BatchSummary as BatchSummary
 from voirdire.judging.batch_run import judge_by_batches as judge_by_batches
 from voirdire.judging.calibration import JudgeCalibration as JudgeCalibration
 from voirdire.judging.calibration import QuestionCalibration as QuestionCalibration

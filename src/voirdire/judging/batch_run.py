@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -60,41 +60,80 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
 
-__all__ = ["BatchRun", "BatchSummary", "judge_by_batches"]
+__all__ = ["BatchFile", "BatchRun", "judge_by_batches"]
 
 _PILOT_ITEMS = 20
 _MOST_REQUESTS, _MOST_BYTES = 50_000, 200 * 10**6
 """Of one file, as OpenAI's endpoint takes."""
 
 _LATE = ("batch_expired", "batch_cancelled")
+_RESULTS = ("outputs", "errors")
 _HALF_PRICE = 0.5
 _AGAIN = (AccessError, RateLimitError, ModelTimeoutError, ServerError)
 """Errors of single requests that another try may not meet."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchSummary:
-    """One file of requests.
+@dataclass(kw_only=True)
+class BatchFile:
+    """A file of requests, and what is known of it: this is kept beside it as JSON.
 
     Attributes
     ----------
     file : str
         Its path.
+    fingerprint : str
+        Hash of everything that its replies depend on besides the items.
     n_requests, n_done : int
         Requests, and those of them with a result, as far as the server has said.
+    cost : float or None
+        US dollars that they cost, about; None where the price is not known.
+    paid : float
+        US dollars for the calls that were made at once before it.
+    batch : str or None
+        What the server calls it.
     status : str
-        What its server says, such as ``"in_progress"`` or ``"completed"``; ``"local"`` where the
-        server has no batches: the results are expected in the folder; ``"taken"`` once the replies
-        are stored.
+        What the server says, such as ``"in_progress"`` or ``"completed"``; ``"local"`` where it has
+        no batches: the results are expected in the folder; ``"taken"`` once replies are stored.
     note : str
         What the server says is wrong with it.
     """
 
     file: str
+    fingerprint: str
     n_requests: int
-    n_done: int = 0
+    cost: float | None
+    paid: float = 0.0
+    batch: str | None = None
     status: str = "local"
+    n_done: int = 0
     note: str = ""
+
+    @property
+    def path(self) -> Path:
+        """Its path."""
+        return Path(self.file)
+
+    def result(self, kind: str) -> Path:
+        """Where its ``"outputs"`` or ``"errors"`` are, once they are there."""
+        return self.path.with_name(self.path.name.replace("requests", kind))
+
+    @property
+    def results(self) -> list[Path]:
+        """The files of results that are there."""
+        return [path for kind in _RESULTS if (path := self.result(kind)).exists()]
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether results are to come."""
+        is_local = self.batch is None and not self.results
+        return self.status not in (*ENDED, "taken") and (self.batch is not None or is_local)
+
+    def keep(self, batch: Batch | None = None) -> None:
+        """Write down what is known, also what the server says of its batch."""
+        if batch is not None:
+            self.batch, self.status = batch.id, batch.status
+            self.n_done, self.note = batch.n_done, batch.complaint
+        write_whole(self.path.with_suffix(".json"), msgspec.json.encode(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +142,7 @@ class BatchRun(Tabular, rows="batches"):
 
     Attributes
     ----------
-    batches : tuple of BatchSummary
+    batches : tuple of BatchFile
         All its files of requests.
     n_waiting : int
         Requests that the run waits for.
@@ -113,7 +152,7 @@ class BatchRun(Tabular, rows="batches"):
         The run of the judge over the replies, at the end.
     """
 
-    batches: tuple[BatchSummary, ...]
+    batches: tuple[BatchFile, ...]
     n_waiting: int
     cost: float | None
     judged: JudgingSummary | None = None
@@ -235,39 +274,6 @@ def _check_judge(judge: Any) -> tuple[BoundJudge, OpenAICompatibleModel]:
     return judge, model
 
 
-class _State(msgspec.Struct):
-    """What is known of a file of requests; kept beside it."""
-
-    fingerprint: str
-    n_requests: int
-    cost: float | None
-    paid: float = 0.0  # for the calls that were made at once before it
-    batch: str | None = None
-    status: str = "local"
-    n_done: int = 0
-    note: str = ""
-    is_taken: bool = False
-
-
-class _Job(NamedTuple):
-    path: Path
-    state: _State
-
-    def results(self) -> list[Path]:
-        """List the files of results that are there."""
-        names = (self.path.name.replace("requests", kind) for kind in ("outputs", "errors"))
-        return [path for name in names if (path := self.path.with_name(name)).exists()]
-
-    @property
-    def is_awaited(self) -> bool:
-        if self.state.is_taken or self.state.status in ENDED:
-            return False
-        return self.state.batch is not None or not self.results()
-
-    def keep(self) -> None:
-        write_whole(self.path.with_suffix(".json"), msgspec.json.encode(self.state))
-
-
 class _AskedError(Exception):
     """The model wants to send this request; the argument is its body."""
 
@@ -321,88 +327,67 @@ class _Run:
         self._judge_id = store.judge_id(self._fingerprint, description=bound.described)
         self._endpoint = BatchEndpoint(model.connection, name=model.name)
         self._form = model.capabilities.forms[0]
-        self._jobs = [
-            _Job(path, self._read_state(path)) for path in sorted(folder.glob("requests-*.jsonl"))
-        ]
+        self._files = [self._read(path) for path in sorted(folder.glob("requests-*.jsonl"))]
 
-    def _read_state(self, path: Path) -> _State:
+    def _read(self, path: Path) -> BatchFile:
         state = path.with_suffix(".json")
         try:
-            found = msgspec.json.decode(state.read_bytes(), type=_State)
+            found = msgspec.json.decode(state.read_bytes(), type=BatchFile)
         except (OSError, msgspec.DecodeError) as error:
             msg = f"{state}: must say what is known of {path.name}, and cannot be read. Remove both"
             raise InputError(f"{msg}: nothing of them was submitted, or name another.") from error
         if found.fingerprint != self._fingerprint:
             msg = f"`batch` must be a folder of this judge, got {str(self._folder)!r} with requests"
             raise InputError(f"{msg} of another. Name another folder.")
+        found.file = str(path)  # the folder may have been moved
         return found
-
-    def count_waiting(self) -> int:
-        """Count the requests that have no result yet."""
-        return sum(job.state.n_requests - job.state.n_done for job in self._awaited)
-
-    @property
-    def _awaited(self) -> list[_Job]:
-        return [job for job in self._jobs if job.is_awaited]
 
     def summary(self, judged: JudgingSummary | None = None) -> BatchRun:
         """Say how far it is."""
-        costs = [job.state.cost for job in self._awaited]
+        costs = [file.cost for file in self._files if file.is_awaited]
         return BatchRun(
-            batches=tuple(
-                BatchSummary(
-                    file=str(job.path),
-                    n_requests=job.state.n_requests,
-                    n_done=job.state.n_done,
-                    status="taken" if job.state.is_taken else job.state.status,
-                    note=job.state.note,
-                )
-                for job in self._jobs
-            ),
+            batches=tuple(self._files),
             n_waiting=self.count_waiting(),
             cost=None if None in costs else sum(filter(None, costs)),
             judged=judged,
         )
 
+    def count_waiting(self) -> int:
+        """Count the requests that have no result yet."""
+        return sum(file.n_requests - file.n_done for file in self._files if file.is_awaited)
+
     # The server's side ---------------------------------------------------------------------------
 
     async def submit(self) -> None:
         """Submit the files that are not; where there is no such route they stay local."""
-        for job in self._jobs:
-            if job.state.batch is None and not job.state.is_taken and not job.results():
+        for file in self._files:
+            if file.is_awaited and file.batch is None:
                 try:
-                    self._note(job, await self._endpoint.submit(job.path))
+                    file.keep(await self._endpoint.submit(file.path))
                 except NoBatchesError:
                     return
-
-    def _note(self, job: _Job, batch: Batch) -> None:
-        state = job.state
-        state.batch, state.status, state.n_done = batch.id, batch.status, batch.n_done
-        state.note = batch.complaint
-        job.keep()
 
     async def look_after(self, *, cancel: bool) -> None:
         """Ask how far the batches are, and get the results of those that ended."""
         await self.submit()  # those of a run that was killed before
-        for job in self._jobs:
-            state = job.state
-            if not job.is_awaited or state.batch is None:
+        for file in self._files:
+            if not file.is_awaited or file.batch is None:
                 continue
-            batch = await self._endpoint.get(state.batch)
+            batch = await self._endpoint.get(file.batch)
             if cancel and batch.status not in (*ENDED, "cancelling"):
-                batch = await self._endpoint.cancel(state.batch)
+                batch = await self._endpoint.cancel(file.batch)
             if batch.status in ENDED:
-                files = {"outputs": batch.output_file_id, "errors": batch.error_file_id}
-                for kind, file_id in files.items():
-                    target = job.path.with_name(job.path.name.replace("requests", kind))
-                    if file_id and not target.exists():
-                        await self._endpoint.download(file_id, target)
-            self._note(job, batch)
-            if batch.status == "failed" and not job.results():
-                msg = f"{job.path}: the server refused the batch: {batch.complaint or 'no reason'}."
-                job.path.unlink()
-                job.path.with_suffix(".json").unlink()
-                raise ServerError(f"{msg} Its file is removed; mend what it says, and run again.")
+                ids = (batch.output_file_id, batch.error_file_id)
+                for kind, file_id in zip(_RESULTS, ids, strict=True):
+                    if file_id and not file.result(kind).exists():
+                        await self._endpoint.download(file_id, file.result(kind))
+            file.keep(batch)
+            if batch.status == "failed" and not file.results:
+                file.path.unlink()
+                file.path.with_suffix(".json").unlink()
+                why = batch.complaint or "no reason"
+                msg = f"{file.path}: the server refused the batch: {why}. Its file is removed;"
+                raise ServerError(f"{msg} mend what it says, and run again.")
 
     # The calls -----------------------------------------------------------------------------------
 
@@ -444,11 +429,11 @@ class _Run:
 
     async def take(self, stream: Callable[[], Iterator[Item]]) -> None:
         """Store the replies that came."""
-        jobs = [job for job in self._jobs if not (job.state.is_taken or job.is_awaited)]
-        if not jobs:
+        files = [file for file in self._files if not file.is_awaited and file.status != "taken"]
+        if not files:
             return
         with ExitStack() as stack:
-            found = _Results([path for job in jobs for path in job.results()], stack)
+            found = _Results([path for file in files for path in file.results], stack)
             recorded = _Recorded(self._model.connection)
             self._model.connection, live = recorded, self._model.connection  # type: ignore[assignment]
             try:
@@ -479,9 +464,9 @@ class _Run:
         if found.n_lines and not found.n_used:
             msg = f"{self._folder}: results must answer the requests there, got those of others."
             raise InputError(f"{msg} Was the file of items changed? Name another folder.")
-        for job in jobs:
-            job.state.is_taken = True
-            job.keep()
+        for file in files:
+            file.status = "taken"
+            file.keep()
 
     async def write(self, stream: Callable[[], Iterator[Item]], *, paid: float) -> None:
         """Write the requests of the calls that are missing, as the model would send them.
@@ -490,30 +475,29 @@ class _Run:
         """
         recorded = _Recorded(self._model.connection)
         self._model.connection, live = recorded, self._model.connection  # type: ignore[assignment]
+        seen: set[str] = set()
+        writer = _Requests(self._folder, n_before=len(self._files))
         try:
-            writer = _Requests(self._folder, n_before=len(self._jobs))
-            seen: set[str] = set()
             for _, call, blobs in self._calls(stream):
                 name = self._id(call, len(blobs))
-                if name in seen:  # equal items share their replies
-                    continue
-                seen.add(name)
-                try:
-                    await self._model.reply(self._request(call, blobs))
-                except _AskedError as asked:
-                    writer.add(name, asked.args[0])
-            written = writer.finish()
+                if name not in seen:  # equal items share their replies
+                    seen.add(name)
+                    try:
+                        await self._model.reply(self._request(call, blobs))
+                    except _AskedError as asked:
+                        writer.add(name, asked.args[0])
         finally:
             self._model.connection = live
-        self._check_cost(sum(n for _, n in written), paid=paid)
+            written = writer.finish()
+        self._check_cost(len(seen), paid=paid)
         for path, n_requests in written:
-            cost = self._cost(n_requests)
-            state = _State(self._fingerprint, n_requests, cost, paid)
+            target = path.with_name(path.name.removeprefix("."))
+            file = BatchFile(file=str(target), fingerprint=self._fingerprint, paid=paid,
+                             n_requests=n_requests, cost=self._cost(n_requests))  # fmt: skip
+            file.keep()
+            path.replace(target)
+            self._files.append(file)
             paid = 0.0
-            job = _Job(path.with_name(path.name.removeprefix(".")), state)
-            job.keep()
-            path.replace(job.path)
-            self._jobs.append(job)
 
     def _cost(self, n_requests: int) -> float | None:
         """Estimate what requests cost, by the mean of the stored replies and half the price."""
@@ -528,7 +512,7 @@ class _Run:
         most, cost = self._bound.judge.max_cost, self._cost(n_requests)
         if most is None or cost is None:  # without a price there is no limit
             return
-        spent = paid + sum((job.state.cost or 0.0) + job.state.paid for job in self._jobs)
+        spent = paid + sum((file.cost or 0.0) + file.paid for file in self._files)
         if spent + cost > most:
             for path in self._folder.glob(".requests-*.jsonl"):
                 path.unlink()
