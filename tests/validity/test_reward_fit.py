@@ -9,7 +9,6 @@ from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC
 from voirdire.rewards import FitSettings
 from voirdire.rewards.fitting import weight_problem as resampling
-from voirdire.rewards.fitting.judged_comparisons import BehaviorData
 from voirdire.rewards.fitting.settings import choose_features
 from voirdire.rewards.fitting.weight_problem import (
     WeightProblem,
@@ -49,20 +48,19 @@ def drawn(rng, n_prompts):
 def problem_of(sample, **settings):
     features, better, worse, prompts = sample
     classes = np.zeros((len(features), 2))
-    data = BehaviorData(
-        behavior="answer",
+    chosen = FitSettings(ignored=["ideal", "poor"], confidence_level=CONFIDENCE, **settings)
+    return WeightProblem(
         items=np.arange(len(features)),
         features=np.hstack([features, classes]),
         base=np.zeros(len(features)),
+        is_vetoed=np.zeros(len(features), bool),
         better=better,
         worse=worse,
         prompts=prompts,
         margins=np.ones(better.size),
-        is_vetoed=np.zeros(len(features), bool),
+        choice=choose_features(RUBRIC, chosen)["answer"],
+        settings=chosen,
     )
-    chosen = FitSettings(ignored=["ideal", "poor"], confidence_level=CONFIDENCE, **settings)
-    choice = choose_features(RUBRIC, chosen)["answer"]
-    return WeightProblem(data=data, choice=choice, settings=chosen)
 
 
 def limit():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire._messages import list_names
-from voirdire.errors import InputError
+from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.rewards.features import VETO, compute_veto_penalty
 from voirdire.rewards.fitting.weight_problem import (
     L2_GRID,
@@ -174,8 +175,8 @@ def fit_behavior(
     if gain is not None:
         error_rate = estimate_error_rate(held_out, held_out.apply_vetoes(gain))
     rows = _list_weights(problem, weights, low=low, high=high, undetermined=undetermined)
-    notes += _list_notes(problem, is_separable=is_separable, undetermined=undetermined, rows=rows)
     fitted_errors = compute_errors(problem.apply_vetoes(problem.compute_gain(weights)))
+    notes += _list_notes(problem, is_separable=is_separable, undetermined=undetermined, rows=rows)
     record = BehaviorFit(
         behavior=problem.behavior,
         n_prompts=problem.n_prompts,
@@ -213,19 +214,25 @@ def _find_limits(problem: WeightProblem) -> tuple[bool, list[str], bool]:
     """Find whether comparisons are separable, and which weights they do not determine.
 
     The latter are the features on which no comparison depends, and whether others can be shifted
-    against each other, beyond the gauge, which is always undetermined.
+    against each other, beyond the gauge, which is always undetermined. Without λ and base rewards
+    separable comparisons have no loss; else one of them at least has the loss of its whole margin.
     """
-    from voirdire.rewards.solving.identifiability import find_idle_directions, is_separable
+    from voirdire.rewards.solving.problem import find_idle_directions
+    from voirdire.rewards.solving.solve import solve
 
     if not problem.is_fitted:
         return False, [], False
     ranking = problem.make_ranking(0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        best = solve(replace(ranking, gap=np.ones(ranking.gap.size)))
+    is_separable = best.objective < ranking.weight.min() / 2
     idle = find_idle_directions(ranking)
     is_constant = np.linalg.norm(idle, axis=1) > 1.0 - _ROUNDING
     names = np.array(problem.choice.features.names, dtype=object)[problem.choice.is_fitted]
     parts = [rows[:, ~is_constant] for rows in (problem.choice.list_gauge(), idle.T)]
     n_gauge, n_idle = (np.linalg.matrix_rank(x, tol=_ROUNDING) if x.size else 0 for x in parts)
-    return is_separable(ranking), names[is_constant].tolist(), bool(n_idle > n_gauge)
+    return bool(is_separable), names[is_constant].tolist(), bool(n_idle > n_gauge)
 
 
 def _list_weights(

@@ -29,11 +29,8 @@ __all__ = [
     "RankingProblem",
     "RankingSolution",
     "compute_weighted_gram",
-    "find_null_directions",
+    "find_idle_directions",
     "prepare_problem",
-    "renumber_order",
-    "subtract_linked",
-    "write_bounds",
 ]
 
 _AT_ONCE = 1 << 12
@@ -41,6 +38,8 @@ _AT_ONCE = 1 << 12
 _ROUNDING = 1e-12
 """Differences of this length, relative to all differences of the features, are rounding; so are
 weights at a bound, relative to the largest."""
+_SINGLE = 1e-6
+"""Differences as small as the rounding of single-precision numbers count as 0."""
 _SUSPECT = 1e-4
 """Directions whose squared length is less, beside columns of length 1, are looked at closely."""
 _REACH = 1e4
@@ -152,14 +151,6 @@ class Differences:
         rows = features.take(self.better[chosen], axis=0)
         rows -= features.take(self.worse[chosen], axis=0)
         return np.ascontiguousarray(rows.T)
-
-    def compute_lengths(self) -> NDArray[np.float64]:
-        """Compute the norm of each row."""
-        squares = np.empty(self.better.size)
-        for begin in range(0, squares.size, _AT_ONCE):
-            piece = slice(begin, begin + _AT_ONCE)
-            squares[piece] = (self.write_columns(piece) ** 2).sum(axis=0)
-        return np.sqrt(squares)
 
 
 def compute_weighted_gram(
@@ -286,7 +277,8 @@ def prepare_problem(problem: RankingProblem) -> PreparedProblem:
     is_signed = (problem.upper[kept] == 0) | (problem.lower[kept] == 0)
     features = subtract_linked(problem.features[:, kept] * sign, better, worse)
     differences = Differences(features=features, better=better, worse=worse)
-    order = renumber_order(kept, problem.order)
+    place = {column: own for own, column in enumerate(kept.tolist())}
+    order = tuple((place[x], place[y]) for x, y in problem.order if x in place and y in place)
     basis, n_idle = _find_identified_coordinates(features, write_bounds(is_signed, order, sign))
     reduced = differences
     if basis is not None:
@@ -307,14 +299,6 @@ def prepare_problem(problem: RankingProblem) -> PreparedProblem:
         sign=sign,
         n_given=problem.features.shape[1],
     )
-
-
-def renumber_order(
-    kept: NDArray[np.int64], order: tuple[tuple[int, int], ...]
-) -> tuple[tuple[int, int], ...]:
-    """Write the order of features by the places of the features that are kept."""
-    place = {column: own for own, column in enumerate(kept.tolist())}
-    return tuple((place[x], place[y]) for x, y in order if x in place and y in place)
 
 
 def write_bounds(
@@ -370,6 +354,39 @@ def subtract_linked(
         one, other = one[apart], other[apart]
     relative: NDArray[np.float64] = features - features[first]
     return relative
+
+
+def find_idle_directions(problem: RankingProblem) -> NDArray[np.float64]:
+    """Find the directions of weights that no pair determines, as orthonormal columns.
+
+    Only features whose bounds are not both 0, and pairs that weigh more than 0, matter.
+
+    Examples
+    --------
+    The second feature is twice the first one, and no pair differs in the third:
+
+    >>> import numpy as np
+    >>> from voirdire.rewards.solving.problem import RankingProblem
+    >>> problem = RankingProblem(
+    ...     features=np.array([[1.0, 2.0, 5.0], [0.0, 0.0, 5.0]]),
+    ...     better=np.array([0]),
+    ...     worse=np.array([1]),
+    ...     gap=np.array([1.0]),
+    ...     weight=np.array([1.0]),
+    ...     l2=0.0,
+    ...     lower=np.full(3, -np.inf),
+    ...     upper=np.full(3, np.inf),
+    ... )
+    >>> find_idle_directions(problem).shape
+    (3, 2)
+    """
+    live = np.flatnonzero(problem.weight > 0)
+    kept = np.flatnonzero(problem.lower < problem.upper)
+    features = subtract_linked(problem.features[:, kept], problem.better[live], problem.worse[live])
+    directions = find_null_directions(features, tolerance=_SINGLE)
+    idle = np.zeros((problem.features.shape[1], directions.shape[1]))
+    idle[kept] = directions
+    return idle
 
 
 def find_null_directions(rows: NDArray[np.float64], *, tolerance: float) -> NDArray[np.float64]:
