@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._messages import shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
@@ -19,7 +19,7 @@ from voirdire.stats.cautions import list_names
 from voirdire.studies.examination import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -133,20 +133,22 @@ def read_study(
     from voirdire.io.label_reading import columns_of
     from voirdire.io.labels import check_tops, join_tables, match_pairs, split_raters
 
-    verdicts = _verdicts_in_memory(judges)
-    kinds = _kinds_of_verdicts(verdicts)
+    verdicts, kinds = _join_verdicts(judges)
     kind = _kind_before(reading, (humans, judges, gold), alignments, kinds, questions)
     asked = list(questions or ())
-    if verdicts:
-        of_kind = None if asked or reading.labels is not None else kind
-        judges = _verdict_frame(verdicts, kinds, of_kind)
-        judged = judges["question"].unique(maintain_order=True).to_list()
+    if verdicts is not None:
+        judged = verdicts["question"].unique(maintain_order=True).to_list()
         if asked and not set(asked) & set(judged):
             msg = (
                 "`questions` must be among those that were judged, got "
                 f"{shorten(asked[0])!r}. Ask for one of {list_names(judged, most=_MOST_SHOWN)}."
             )
             raise NoDataError(msg)
+        if not asked and reading.labels is None and kind is not None:
+            # completion classes are boolean too
+            of_kind = [name for name in judged if kinds.get(name, "boolean") == kind]
+            judged = of_kind or judged
+        judges = verdicts.filter(verdicts["question"].is_in(judged))
         asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
     columns_of_file: dict[str, frozenset[str]] = {}
@@ -176,7 +178,7 @@ def read_study(
         gold=truth,
         questions=_questions(people, questions),
         notes=[
-            *_notes_on_models(people.raters),
+            *_note_models(people.raters),
             *(
                 f"{shorten(rater)!r} has verdicts on "
                 f"{', '.join(f'{n:,} items in {name}' for name, n in counts.items())}: one judge."
@@ -239,17 +241,15 @@ def notes_on_gold(study: Study, humans: Any, judge_columns: Sequence[str] = ()) 
     ]
 
 
-def _notes_on_models(annotators: Sequence[str]) -> list[str]:
+def _note_models(annotators: Sequence[str]) -> Iterator[str]:
     """Say that annotators with the name of a model count as people, and how to declare judges."""
-    models = [name for name in annotators if MODEL_NAME.search(name)]
-    if not models:
-        return []
-    what = "counts as a person" if len(models) == 1 else "count as people"
-    note = (
-        f"{list_names(models)} {what}, among the annotators. If a model gave these labels, name "
-        "its column with `--judge-column`, or exchange the files of `--humans` and `--judges`."
-    )
-    return [note]
+    if models := [name for name in annotators if MODEL_NAME.search(name)]:
+        what = "counts as a person" if len(models) == 1 else "count as people"
+        yield (
+            f"{list_names(models)} {what}, among the annotators. If a model gave these labels, "
+            "name its column with `--judge-column`, or exchange the files of `--humans` and "
+            "`--judges`."
+        )
 
 
 def read_side(
@@ -261,8 +261,8 @@ def read_side(
     """Read one side of a study by itself."""
     from voirdire.io.labels import join_tables
 
-    verdicts = _verdicts_in_memory(given)
-    source: Any = _verdict_frame(verdicts, {}, None) if verdicts else given
+    verdicts, _ = _join_verdicts(given)
+    source: Any = given if verdicts is None else verdicts
     piped = any(map(_is_pipe, _several(source)))
     return join_tables(_read(side, source, reading, questions, piped=piped))
 
@@ -461,39 +461,25 @@ def join_column(name: str, column: Any, humans: Any) -> dict[str, Any]:
 # Verdicts in memory as the judges -------------------------------------------------------------
 
 
-def _verdicts_in_memory(judges: Any) -> list[tuple[str | None, Verdicts]]:
-    """Return verdicts in memory with the caller's names; empty for other sources."""
+def _join_verdicts(judges: Any) -> tuple[pl.DataFrame | None, dict[str, QuestionKind]]:
+    """Return verdicts in memory as one frame, with the kind of every question.
+
+    None for other sources. A mapping has names for the judges, and pairs are a choice of A, B and
+    tie.
+    """
+    import polars as pl
+
     sources: list[tuple[str | None, Any]] = [(None, one) for one in _several(judges)]
     if isinstance(judges, Mapping):
         sources = [(str(name), one) for name, one in judges.items()]
-    return sources if all(callable(getattr(type(one), "frame", None)) for _, one in sources) else []
-
-
-def _kinds_of_verdicts(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[str, QuestionKind]:
-    """Return the kind of every question; pairs are a choice of A, B and tie."""
-    kind_of_question: dict[str, QuestionKind] = {}
-    for _, one in verdicts:
-        kind_of_question |= dict.fromkeys(one.questions, "boolean")
+    if not all(callable(getattr(type(one), "frame", None)) for _, one in sources):
+        return None, {}
+    frames: list[pl.DataFrame] = []
+    kinds: dict[str, QuestionKind] = {}
+    for name, one in sources:
+        frame = one.frame()
+        frames.append(frame if name is None else frame.with_columns(judge=pl.lit(name)))
+        kinds |= dict.fromkeys(one.questions, "boolean")
         for row in () if one.calls is None else one.calls.answers:
-            kind = "choice" if row.kind == "pairwise" else row.kind
-            kind_of_question[row.question] = cast("QuestionKind", kind)
-    return kind_of_question
-
-
-def _verdict_frame(
-    verdicts: Sequence[tuple[str | None, Verdicts]],
-    kinds: Mapping[str, QuestionKind],
-    kind: QuestionKind | None,
-) -> pl.DataFrame:
-    """Make one frame of verdicts, of one kind if that is given and occurs."""
-    import polars as pl
-
-    frames = [
-        one.frame() if name is None else one.frame().with_columns(judge=pl.lit(name))
-        for name, one in verdicts
-    ]
-    frame = pl.concat(frames, how="diagonal_relaxed")
-    # completion classes are boolean too
-    questions = frame["question"].unique()
-    chosen = [name for name in questions if kind is not None and kinds.get(name, "boolean") == kind]
-    return frame.filter(pl.col("question").is_in(chosen)) if chosen else frame
+            kinds[row.question] = "choice" if row.kind == "pairwise" else row.kind
+    return (pl.concat(frames, how="diagonal_relaxed") if frames else None), kinds
