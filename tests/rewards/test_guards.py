@@ -147,6 +147,16 @@ def test_two_words_are_paid_the_mean_at_most_where_an_answer_is_wanted(plain, gu
     assert not paid.gated.any()
 
 
+def test_another_script_than_the_prompts_is_paid_the_mean_at_most_unless_the_fit_has_such(guarded):
+    item = ask(CHINESE, behavior="hard_refuse")
+    free = fit(
+        [row | {"prompt": "In Chinese: " + row["group"]} for row in rows("zh")], gate=True
+    ).model
+
+    assert guarded.score([item]).rewards[0] <= guarded.behaviors["hard_refuse"].guard.foreign_cap
+    assert {row.guard.foreign_cap for row in free.behaviors.values()} == {None}
+
+
 # To whom they do not apply ----------------------------------------------------------------------
 
 
@@ -354,7 +364,7 @@ def test_an_examination_by_another_judge_says_that_nobody_looked_behind_refusals
         {"id": "2", "prompt": "How?", "response": "I'm sorry, I can't do that.", "label": "ideal"},
     ]
     found = [row | {"behavior": "hard_refuse"} for row in found]
-    asked = {"n_resamples": 0, "n_degenerate": 0, "orders": {"*": ORDER}}
+    asked = {"n_resamples": 0, "n_nonsense": 0, "orders": {"*": ORDER}}
     items = [ask(row["response"], prompt="How?", name=row["id"]) for row in found]
     stored = voirdire.judge(items, rubric="safety", judge="local")
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.rewards.gate import REFUSAL, is_short, load_gate, says_nothing
+from voirdire.rewards.gate import REFUSAL, is_foreign, is_short, load_gate, says_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,6 +58,9 @@ class BehaviorGuard:
     short_cap : float or None
         Where an answer is wanted, the highest rule reward of up to five words: the mean of what the
         fit's completions are paid. There the gate also stops what says nothing.
+    foreign_cap : float or None
+        The same mean, as the highest rule reward of what is in no script of a prompt in English:
+        the gate cannot tell whether it is language. None where the fit's responses are so too.
     cap : float or None
         The highest rule reward: to five prompts in six the best real response is paid as much.
     refusal_offset : float or None
@@ -66,6 +69,7 @@ class BehaviorGuard:
 
     floor: float | None = None
     short_cap: float | None = None
+    foreign_cap: float | None = None
     cap: float | None = None
     refusal_offset: float | None = None
 
@@ -153,6 +157,8 @@ class Guards:
                 margins = load_gate().measure_margins([item.response for _, item in readable])
                 for (at, item), margin in zip(readable, margins.tolist(), strict=True):
                     is_stopped = margin > self._gate.threshold
+                    if guard.foreign_cap is not None and _changes_script(item):
+                        own[at] = min(own[at], guard.foreign_cap)
                     if guard.short_cap is not None and not is_stopped:
                         is_stopped = says_nothing(read_question(item), item.response)
                         if is_short(item.response):
@@ -167,6 +173,10 @@ def read_question(item: Item) -> str:
     """Read the last text of the user."""
     questions = [message.content for message in item.prompt if message.role == "user"]
     return questions[-1] if questions else ""
+
+
+def _changes_script(item: Item) -> bool:
+    return is_foreign(item.response) and not is_foreign(read_question(item))
 
 
 # Choices of a fit -------------------------------------------------------------------------------
@@ -227,7 +237,7 @@ def choose_guard(
     rule, base = totals
     paid = rule
     spread = float(rule.std(ddof=1)) if rule.size > 1 else 0.0
-    floor = cap = short_cap = offset = None
+    floor = cap = short_cap = foreign_cap = offset = None
 
     def compute_error(values: NDArray[np.float64]) -> float:
         gain = (values + base)[pairs[0]] - (values + base)[pairs[1]]
@@ -253,6 +263,16 @@ def choose_guard(
         best = [items[row] for row in np.flatnonzero(is_best).tolist()]
         n_refusing = sum(REFUSAL.search(item.response) is not None for item in best)
         n_empty = sum(says_nothing(read_question(item), item.response) for item in best)
+        mean = float(paid.mean() if cap is None else np.minimum(paid, cap).mean())
         if 2 * n_refusing < len(best) and n_empty <= _MOST_FLOORED * len(best):
-            short_cap = float(paid.mean() if cap is None else np.minimum(paid, cap).mean())
-    return BehaviorGuard(floor=floor, short_cap=short_cap, cap=cap, refusal_offset=offset)
+            short_cap = mean
+        preferred = [items[row] for row in np.unique(pairs[0]).tolist()]
+        if sum(map(_changes_script, preferred)) <= _MOST_FLOORED * len(preferred):
+            foreign_cap = mean
+    return BehaviorGuard(
+        floor=floor,
+        short_cap=short_cap,
+        foreign_cap=foreign_cap,
+        cap=cap,
+        refusal_offset=offset,
+    )

@@ -60,6 +60,7 @@ class _JudgeForm(Form):
 class _GuardForm(Form):
     floor: FiniteFloat | None
     short_cap: FiniteFloat | None
+    foreign_cap: FiniteFloat | None
     cap: FiniteFloat | None
     refusal_offset: FiniteFloat | None
 
