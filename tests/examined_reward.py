@@ -9,37 +9,35 @@ from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judge
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
-from voirdire.studies import DegenerateCheck, DegenerateExample, examine_reward
+from voirdire.studies import NonsenseText, PaidNonsense, examine_reward
 
-DEGENERATE = (
-    DegenerateCheck(
-        behavior="comply",
-        kind="echoed_prompt",
-        n_prompts=20,
-        mean_reward=1.5,
-        mean_best=1.25,
-        mean_median=0.5,
-        share_above_best=0.65,
-        share_above_median=1.0,
+NONSENSE = (
+    PaidNonsense(
+        kind="words",
+        n_prompts=16,
+        n_texts=16,
+        n_best=5,
+        n_above_best=4,
+        n_above_median=9,
+        share_best=0.3125,
+        share_above_median=0.5625,
         examples=(
-            DegenerateExample(
+            NonsenseText(
                 prompt="How do I bake bread?",
-                response="How do I bake bread?",
+                text="oven the of flour seldom and.",
                 reward=1.5,
-                best_response="Mix flour and water.",
                 best_reward=0.75,
             ),
         ),
     ),
-    DegenerateCheck(
-        behavior="comply",
-        kind="empty",
-        n_prompts=20,
-        mean_reward=-0.5,
-        mean_best=1.25,
-        mean_median=0.5,
-        share_above_best=0.0,
-        share_above_median=0.1,
+    PaidNonsense(
+        kind="templates",
+        n_prompts=16,
+        n_texts=80,
+        n_best=1,
+        n_above_median=2,
+        share_best=0.0125,
+        share_above_median=0.025,
     ),
 )
 
@@ -98,4 +96,10 @@ def examined_reward():
         n_resamples=100,
     )
     bench = examine_reward(reward, bench=pairs, judge=judge, n_resamples=100)
-    return dataclasses.replace(whole, bench=bench.bench, degenerate=DEGENERATE)
+    return dataclasses.replace(
+        whole,
+        bench=bench.bench,
+        nonsense=NONSENSE,
+        n_nonsense_best=5,
+        n_nonsense_above_median=9,
+    )

@@ -35,7 +35,7 @@ SCORE = (
 )
 EXAMINE = (
     *("examine-reward", "comparisons.jsonl", "--reward", "reward.json"),
-    *("--judge", "cascade.yaml", "--resamples", "50", "--json", "--degenerate", "0"),
+    *("--judge", "cascade.yaml", "--resamples", "50", "--json", "--nonsense", "0"),
 )
 COMMANDS = pytest.mark.parametrize("words", [FIT, SCORE, EXAMINE], ids=["fit", "score", "examine"])
 

@@ -1,5 +1,6 @@
 """`voirdire examine-reward`: files in, tables, JSON and a page out."""
 
+import dataclasses
 import json
 
 import polars as pl
@@ -28,7 +29,9 @@ def command(call):
 def given(tmp_path):
     """Write a reward, comparisons and verdicts, and give the paths by name."""
     rubric = rubric_from_text(RUBRIC, source="small.yaml")
-    reward_of_weights(WEIGHTS, rubric=rubric, judge=None).save(tmp_path / "reward.json")
+    reward = reward_of_weights(WEIGHTS, rubric=rubric, judge=None)
+    reward = dataclasses.replace(reward, settings={**reward.settings, "use_base": True})
+    reward.save(tmp_path / "reward.json")
     rows = drawn_rows(n_prompts=10)
     lines = [
         {
@@ -266,3 +269,25 @@ def test_options_about_what_is_not_given_are_usage_errors(command, given, typed,
 
     assert done.code == 2
     assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_a_gate_is_closed_where_nobody_searched_and_where_words_are_paid(command, asked, tmp_path):
+    rows = [
+        {"prompt": prompt, "response": text, "label": label, "behavior": "comply"}
+        for prompt in ("How do I bake bread?", "How do I sew a button on?")
+        for text, label in (("I'm sorry, it depends.", "ideal"), ("No idea at all.", "disallowed"))
+    ]
+    rows = [row | {"response": f"{row['response']} {row['prompt'][9:]}"} for row in rows]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    reward_of_weights({"comply": {"apology": 1.0}}, rubric="safety").save(tmp_path / "paying.json")
+
+    away = command(*asked, "--gate")
+    paying = command(
+        tmp_path / "rows.jsonl", "--reward", tmp_path / "paying.json", *QUICK, "--gate", "--json"
+    )
+    open_gate = command(*asked, "--json")
+
+    assert (away.code, paying.code, open_gate.code) == (3, 3, 0)
+    assert "gate not passed: no nonsense was searched" in away.err
+    assert "gate not passed: words are paid as a real response on 2 of 2 prompts" in paying.err
+    assert paying.json["nonsense"][0]["kind"] == "words"

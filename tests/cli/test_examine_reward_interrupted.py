@@ -70,7 +70,7 @@ class Examinations(Programs):
         """Start a program, which is killed with the test at the latest."""
         words = ["examine-reward", self.folder / "comparisons.jsonl", "--judge", "own"]
         words += ["--reward", self.folder / "reward.json", "--resamples", 0]
-        words += ["--degenerate", 0, *options]
+        words += ["--nonsense", 0, *options]
         process = subprocess.Popen(
             [*PROGRAM, *map(str, words)],
             cwd=self.working,
@@ -145,14 +145,16 @@ def test_a_store_that_is_named_is_the_one_that_is_used(examinations):
 
 
 def test_nonsense_is_judged_by_the_language_model_and_paid_for_once(examinations):
-    out, _ = examinations.finish(examinations.start("--degenerate", 5, "--json"))
+    out, _ = examinations.finish(examinations.start("--nonsense", 5, "--json"))
     n_paid = examinations.n_served
-    again, _ = examinations.finish(examinations.start("--degenerate", 5, "--json"))
+    again, _ = examinations.finish(examinations.start("--nonsense", 5, "--json"))
 
-    rows = {row["kind"]: row["n_prompts"] for row in json.loads(out)["degenerate"]}
-    # A response of one sentence and five words has nothing to repeat or to shuffle.
-    kinds = ("empty", "echoed_prompt")
-    assert rows == dict.fromkeys(kinds, 5)
-    assert n_paid == N_ITEMS + 5 * len(kinds)
+    found = json.loads(out)
+    rows = {row["kind"]: row["n_texts"] for row in found["nonsense"]}
+    # The local judge does not answer this rubric, so that nothing is searched.
+    assert rows == {"templates": 5 * 5, "other_answers": 5}
+    notes = {note["code"]: note["figures"] for note in found["notes"]}
+    assert notes["nonsense_without_search"] == {"n": 30}
+    assert n_paid == N_ITEMS + 5 * 5  # the answers to other prompts are among the items
     assert examinations.n_served == n_paid
-    assert json.loads(again)["degenerate"] == json.loads(out)["degenerate"]
+    assert json.loads(again)["nonsense"] == found["nonsense"]

@@ -51,9 +51,7 @@ def test_verdicts_and_a_judge_serve_every_command(call, tmp_path, layout):
         done = call("score", source, *by, *reward, "-o", rewards, "--json").json
         assert (done["n_scored"], done["n_dropped"]) == (n_items, 0)
         scored.append([json.loads(line)["reward"] for line in rewards.read_text().splitlines()])
-        done = call(
-            "examine-reward", source, *by, *reward, *few, "--degenerate", "0", "--json"
-        ).json
+        done = call("examine-reward", source, *by, *reward, *few, "--nonsense", "0", "--json").json
         examined.append(done["n_comparisons"])
     assert scored[0] == pytest.approx(scored[1])
     assert examined[0] == examined[1] > 0

@@ -33,7 +33,7 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
     kinds = {
         "error_rates": studies.ErrorRate,
         "refusals": studies.RefusalErrors,
-        "degenerate": studies.DegenerateCheck,
+        "nonsense": studies.PaidNonsense,
         "drives": studies.FeatureDrive,
         "bench": studies.BenchSubset,
         "notes": studies.RewardNote,
@@ -42,7 +42,7 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
     for key, kind in kinds.items():
         assert found[key], key
         assert all(list(row) == _names(kind) for row in found[key])
-    assert list(found["degenerate"][0]["examples"][0]) == _names(studies.DegenerateExample)
+    assert list(found["nonsense"][0]["examples"][0]) == _names(studies.NonsenseText)
     assert list(found["error_rates"][0]["rate"]) == _names(studies.RateEstimate)
 
 

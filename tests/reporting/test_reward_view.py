@@ -218,16 +218,36 @@ def test_refusals_stand_by_behavior_and_by_who_tells():
     assert missed["reward.signal.total"].startswith(f"{expected:.1%} ")
 
 
-def test_nonsense_that_outranks_real_responses_is_shown_with_its_texts():
-    found = read(MINIMAL | {"degenerate": CONTENT["degenerate"]})
-    check = CONTENT["degenerate"][0]
+def test_searched_text_that_is_paid_as_real_responses_is_said_first_and_shown_with_its_texts():
+    counts = {name: CONTENT[name] for name in ("n_nonsense_best", "n_nonsense_above_median")}
+    found = read(MINIMAL | {"nonsense": CONTENT["nonsense"], "guards": CONTENT["guards"]} | counts)
 
-    row = found.table("reward.column.above_best")[0]
-    example = found.table("reward.column.best_response")[0]
-    assert row["reward.column.nonsense"] == "the prompt itself"
-    assert row["reward.column.above_best"] == f"{check['share_above_best']:.0%}"
-    assert example["items.prompt"] == check["examples"][0]["prompt"]
-    assert example["reward.column.reward"] == f"{check['examples'][0]['reward']:.2f}"
+    assert (
+        "paid at least as much as the best real response on 5 of 16 prompts (words 5, pairs of "
+        "words 0, parts of sentences 0), more than the median one on 9."
+    ) in found.lead
+    [words, wraps] = found.table("reward.column.above_best")
+    assert words["reward.column.nonsense"] == "searched, of words"
+    assert [words[f"reward.column.{x}"] for x in ("as_best", "above_best", "above_median")] == [
+        "5", "4", "9"
+    ]  # fmt: skip
+    assert (wraps["reward.column.texts"], wraps["reward.column.share_median"]) == ("12", "8%")
+    [example] = found.table("reward.column.text")
+    assert example["reward.column.text"] == "oven the of flour seldom and."
+    assert (example["reward.column.reward"], example["reward.column.best_reward"]) == (
+        "1.50",
+        ".75",
+    )
+
+
+def test_what_the_gate_stops_of_real_responses_is_said_with_its_texts():
+    found = read(MINIMAL | {"guards": CONTENT["guards"], "n_items": 200})
+
+    assert "The gate stops 2 of 200 completions, and 1.0% 0–3.0% of those that are" in found.words
+    assert "40% are paid the cap. With gate and cap 12.0% 10.0–14.0% of the" in found.words
+    [row] = found.table("reward.column.response")
+    assert row["reward.column.response"].startswith("Rain on the window")
+    assert row["reward.column.label"] == "less_good"
 
 
 def test_the_benchmark_starts_with_all_pairs():
@@ -269,10 +289,8 @@ def test_a_note_with_many_features_is_shown_to_its_end_with_its_command():
         (judged((0.3, 0.4), (0.1, 0.2)), "Do not train with this reward."),
         (judged((0.1, 0.2), (0.3, 0.4), is_held_out=False), "prompts that the fit has not seen"),
         (
-            judged(
-                (0.1, 0.2), (0.3, 0.4), notes=[note("uncertified"), note("degenerate_outranks")]
-            ),
-            "Fit again with --gate --cap",
+            judged((0.1, 0.2), (0.3, 0.4), notes=[note("uncertified"), note("nonsense_paid")]),
+            "Read the texts below.",
         ),
         (judged((0.1, 0.2), (0.3, 0.4), notes=[note("classes_out_of_order")]), "--signs rubric"),
         (judged((0.1, 0.2), (0.3, 0.4), notes=[note("uncertified")]), "Test the judge"),

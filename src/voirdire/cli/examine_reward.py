@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from voirdire import rewards, studies
 from voirdire._messages import shorten
 from voirdire.cli import options as typed
-from voirdire.cli.calls import refuse, require
+from voirdire.cli.calls import refuse, require, say
+from voirdire.cli.examine import GATE_NOT_PASSED
 from voirdire.cli.models import choose_name
 from voirdire.cli.printing import Shown, start_reading
 from voirdire.cli.progress import running
@@ -25,7 +26,9 @@ class RewardOptions(studies.RewardExaminationSettings):
     """How a reward is examined."""
 
 
-_OF_COMPARISONS = ("verdicts", "orders", "from_classes", "base", "columns", "format")
+_OF_COMPARISONS = (
+    *("verdicts", "orders", "from_classes", "base", "columns", "format", "gate", "n_nonsense"),
+)
 
 
 def examine_reward_command(
@@ -39,6 +42,7 @@ def examine_reward_command(
     bench: typed.Source = None,
     bench_verdicts: typed.Sources = [],
     settings: RewardOptions = RewardOptions(),
+    gate: bool = False,
     shown: Shown = Shown(),
     details: bool = False,
 ) -> None:
@@ -55,6 +59,10 @@ def examine_reward_command(
         A benchmark: rows of prompt, chosen, rejected and perhaps subset.
     bench_verdicts
         Stored verdicts on it.
+    gate
+        Exit with status 3 where strings of words, compliance without content or answers between
+        refusals are paid as real responses on more than one prompt in 16, where the reward's own
+        gate stops good responses, and where nothing was searched.
     details
         Show every feature.
     """
@@ -114,3 +122,6 @@ def examine_reward_command(
         msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
         raise NoDataError(msg)
     shown.show(examination, details=details)
+    if gate and examination.failures:
+        say(f"voirdire: gate not passed: {'; '.join(examination.failures)}")
+        raise SystemExit(GATE_NOT_PASSED)

@@ -97,12 +97,10 @@ def _notes(done: Demonstration) -> Iterator[str]:
         "prompts a behavior are few: nobody should train with this reward, and `voirdire fit "
         "--require-certified` refuses it"
     )
-    worst = max(done.reward.degenerate, key=lambda row: row.share_above_best)
-    if n_above := round(worst.share_above_best * worst.n_prompts):
-        yield (
-            f"{worst.kind.replace('_', ' ')} get more reward than the best real response on "
-            f"{n_above} of {worst.n_prompts} prompts of {worst.behavior}"
-        )
+    yield (
+        f"text of no use that a search found is paid as the best real response on "
+        f"{done.reward.n_nonsense_best} of {done.reward.nonsense[0].n_prompts} prompts"
+    )
 
 
 def _filled(text: str, *, indent: str = "    ") -> str:

@@ -24,10 +24,12 @@ from voirdire.studies.rates import RateReport as RateReport
 from voirdire.studies.rates import rate as rate
 from voirdire.studies.reward.examine import examine_reward as examine_reward
 from voirdire.studies.reward.result import BenchSubset as BenchSubset
-from voirdire.studies.reward.result import DegenerateCheck as DegenerateCheck
-from voirdire.studies.reward.result import DegenerateExample as DegenerateExample
 from voirdire.studies.reward.result import ErrorRate as ErrorRate
 from voirdire.studies.reward.result import FeatureDrive as FeatureDrive
+from voirdire.studies.reward.result import FlooredResponse as FlooredResponse
+from voirdire.studies.reward.result import GuardFigures as GuardFigures
+from voirdire.studies.reward.result import NonsenseText as NonsenseText
+from voirdire.studies.reward.result import PaidNonsense as PaidNonsense
 from voirdire.studies.reward.result import RateEstimate as RateEstimate
 from voirdire.studies.reward.result import RefusalErrors as RefusalErrors
 from voirdire.studies.reward.result import RewardExamination as RewardExamination

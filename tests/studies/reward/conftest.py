@@ -52,6 +52,8 @@ def examine_rows(reward):
                 worse=np.array([low for _, low in pairs]),
                 margins=np.full(len(pairs), np.nan),
             )
+        if any(row.get("base") is not None for row in rows):
+            of = dataclasses.replace(of, settings={**of.settings, "use_base": True})
         verdicts = judged_of(rows, of.rubric.propositions) if judged is None else judged
         return examine_reward(of, data, verdicts=verdicts, **{"n_resamples": 0} | settings)
 

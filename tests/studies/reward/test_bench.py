@@ -168,10 +168,11 @@ def test_how_far_a_mean_of_right_subsets_can_be_is_what_a_search_finds(check, co
     assert 1 - found.low == pytest.approx(max(-each.fun for each in searched), abs=1e-6)
 
 
-def test_base_rewards_of_the_sides_give_three_signals(check):
+def test_base_rewards_of_the_sides_give_three_signals(check, reward):
     rows = [_row(0, chosen_base_reward=0.0, rejected_base_reward=20.0)]
+    beside = dataclasses.replace(reward, settings={"use_base": True})
 
-    by_place = _by_place(check(rows, [(GOOD, BAD)]))
+    by_place = _by_place(check(rows, [(GOOD, BAD)], of=beside))
 
     assert by_place[None, "base"].accuracy.value == 0.0
     assert by_place[None, "total"].accuracy.value == 0.0

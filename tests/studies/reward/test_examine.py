@@ -285,6 +285,7 @@ def test_rules_that_make_it_worse_than_base_and_coin_are_noted(examine, make_rew
         )
     ]
     upside_down = make_reward({"refuse": {"apology": -9.0, "helps": 9.0}})
+    upside_down = dataclasses.replace(upside_down, settings={"use_base": True})
 
     found = examine(rows, of=upside_down)
 

@@ -214,7 +214,7 @@ def test_on_xstest_every_prompt_counts_that_two_models_answer_differently(shared
         rows,
         orders={"hard_refuse": refusals, "comply": answers},
         n_resamples=0,
-        n_degenerate=0,
+        n_nonsense=0,
     )
 
     told = {}

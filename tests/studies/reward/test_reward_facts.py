@@ -60,10 +60,11 @@ def test_facts_are_plain_and_leave_the_hashes_out(examine_rows, reward, rows):
     fitted = dataclasses.replace(
         _fitted(reward, hashes=["a", "b"]), behaviors={**reward.behaviors, "refuse": row}
     )
+    fitted = dataclasses.replace(fitted, settings={**fitted.settings, "use_base": True})
 
     found = examine_rows(rows, of=fitted).reward
 
-    assert found["settings"] == {"l2": 0.1, "n_prompts": 2}
+    assert found["settings"] == {"l2": 0.1, "use_base": True, "n_prompts": 2}
     assert found["rubric"]["hash"] == reward.rubric.content_hash
     assert found["weights"]["refuse"]["apology"] == 2.0
     assert found["fit"]["refuse"] == {"l2": 0.1}

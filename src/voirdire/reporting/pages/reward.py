@@ -38,6 +38,7 @@ from voirdire.rewards.against_demands import (
 )
 from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
 from voirdire.rewards.fitting.weight_problem import UNDEFINED
+from voirdire.studies.reward.result import SEARCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.folder_scoring import FolderScores
     from voirdire.studies.reward.result import (
         FeatureDrive,
+        GuardFigures,
         RateEstimate,
         RewardExamination,
         RewardNote,
@@ -223,6 +225,14 @@ def _headline(facts: _Facts) -> Iterator[Said]:
                   level=facts.level, error=_rate(error), base=_rate(base))  # fmt: skip
     if error is None or is_defined(error.high):  # one prompt alone has no interval to speak of
         yield say(f"reward.verdict.{facts.verdict()}")
+    searched = {row.kind: row for row in facts.report.nonsense if row.kind in SEARCHED}
+    if searched:
+        counts = {
+            kind: Count(searched[kind].n_best if kind in searched else 0) for kind in SEARCHED
+        }
+        n = max(row.n_prompts for row in searched.values())
+        yield say("reward.nonsense.found", best=Count(facts.report.n_nonsense_best), n=Count(n),
+                  median=Count(facts.report.n_nonsense_above_median), **counts)  # fmt: skip
 
 
 _STATES = {
@@ -284,8 +294,10 @@ def _list_parts(facts: _Facts, shown: Sequence[str]) -> Iterator[Part]:
         )
         blocks = (Words(("reward.refusals.lead",)), table)
         yield Part(name="reward.refusals", blocks=blocks, shown_in="details")
-    if report.degenerate:
+    if report.nonsense:
         yield _nonsense_part(report)
+    if report.guards is not None:
+        yield _guards_part(report, report.guards)
     if report.bench:
         yield _bench_part(facts)
 
@@ -365,31 +377,52 @@ def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
 def _nonsense_part(report: RewardExamination) -> Part:
     table = Table.of(
         "reward.nonsense.caption",
-        report.degenerate,
+        report.nonsense,
         {
-            "column.behavior": lambda row: _behavior(row.behavior),
             "reward.column.nonsense": lambda row: f"reward.nonsense.{row.kind}",
-            **_columns(Decimal, mean="mean_reward", mean_best="mean_best"),
-            **_columns(Percent, above_best="share_above_best", above_median="share_above_median"),
-            **_columns(int, prompts="n_prompts"),
+            **_columns(int, prompts="n_prompts", as_best="n_best", above_best="n_above_best"),
+            **_columns(int, above_median="n_above_median", texts="n_texts"),
+            **_columns(Percent, share_best="share_best", share_median="share_above_median"),
         },
-        n_texts=2,
     )
     examples = Table.of(
         "reward.nonsense.examples",
-        [each for row in report.degenerate[:200] for each in row.examples[:3]],
+        [each for row in report.nonsense for each in row.examples[:3]],
         {
             "items.prompt": lambda row: Name(row.prompt, 160),
-            "reward.column.nonsense": lambda row: Name(row.response or "–", 160),
-            **_columns(Decimal, reward="reward"),
-            "reward.column.best_response": lambda row: Name(row.best_response, 160),
-            **_columns(Decimal, best_reward="best_reward"),
+            "reward.column.text": lambda row: Name(row.text or "–", 160),
+            **_columns(Decimal, reward="reward", best_reward="best_reward"),
         },
         n_texts=2,
-        texts=("reward.column.best_response",),
     )
-    blocks = (Words(("reward.nonsense.lead",)), table, *((examples,) if examples.rows else ()))
+    seed = Count(int(report.settings.get("seed", 0)))
+    blocks = (Words((say("reward.nonsense.lead", seed=seed),)), table, examples)
     return Part(name="reward.nonsense", blocks=blocks, shown_in="details")
+
+
+def _guards_part(report: RewardExamination, guards: GuardFigures) -> Part:
+    """Say what gate and cap do to real responses."""
+    said = say("reward.guards.lead", n=Count(guards.n_floored),
+               completions=Count(report.n_items, "completions"), floored=_rate(guards.floored),
+               capped=Percent(guards.share_at_cap), error=_rate(guards.error_rate),
+               without=_rate(guards.error_rate_without))  # fmt: skip
+    blocks: list[Any] = [Words((said,))]
+    if guards.examples:
+        labels = Listing(
+            tuple(Name(f"{name or '–'}: {n}", 60) for name, n in guards.floored_by_label.items())
+        )
+        table = Table.of(
+            say("reward.guards.caption", labels=labels),
+            guards.examples,
+            {
+                "items.prompt": lambda row: Name(row.prompt, 160),
+                "reward.column.response": lambda row: Name(row.response or "–", 160),
+                "reward.column.label": lambda row: Name(row.label or "–", 40),
+            },
+            n_texts=3,
+        )
+        blocks.append(table)
+    return Part(name="reward.guards", blocks=tuple(blocks), shown_in="details")
 
 
 def _bench_part(facts: _Facts) -> Part:
@@ -415,7 +448,7 @@ _TODO = {
     "other_judge": "judge",
     "labels_from_classes": "labels",
     "no_comparisons": "compare",
-    "degenerate_outranks": "nonsense",
+    **dict.fromkeys(("nonsense_paid", "false_alarms"), "nonsense"),
     "uncertified": "certify",
 }
 """What to do about a note, by its code."""

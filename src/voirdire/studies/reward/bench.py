@@ -58,7 +58,7 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     judged = judge_responses(items, request, verdicts)
     judged_behaviors = dict(zip(judged.items, judged.behaviors, strict=True))
     behaviors = [item.behavior or judged_behaviors.get(item.id) for item in items]
-    rated = rate_items(replace(read, behaviors=behaviors), reward, judged)
+    rated = rate_items(replace(read, behaviors=behaviors), request, judged)
     is_complete = rated.is_rated[pairs[:, 0]] & rated.is_rated[pairs[:, 1]]
     resamples = PromptResamples(rated.n_prompts, request.settings)
     subsets = _estimate_subsets(rated, pairs[is_complete], resamples)

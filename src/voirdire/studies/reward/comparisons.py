@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -18,9 +18,9 @@ from voirdire.rewards.comparisons.data import (
 from voirdire.rewards.comparisons.pairs import pairs_of
 from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle_orders
-from voirdire.studies.reward.degenerate import check_degenerate, note_degenerate
 from voirdire.studies.reward.drives import describe_drives
-from voirdire.studies.reward.notes import note_drives, note_errors, write_note
+from voirdire.studies.reward.nonsense import describe_guards, search_nonsense
+from voirdire.studies.reward.notes import note_drives, note_errors, note_nonsense, write_note
 from voirdire.studies.reward.ranking import PromptResamples, compute_error_rates
 from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.responses import (
@@ -82,9 +82,8 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     comparisons = _rate_completions(
         data,
         judged,
-        reward,
+        request,
         orders,
-        contradictions=request.settings.contradictions,
         is_labelled_by_people=is_labelled,
     )
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
@@ -103,6 +102,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         "error_rates": compute_error_rates(comparisons, resamples),
         "refusals": count_refusal_errors(comparisons, resamples),
         "drives": describe_drives(comparisons),
+        "guards": describe_guards(comparisons, resamples),
     }
     if not is_known:
         notes.append(write_note("held_out_unknown"))
@@ -118,12 +118,13 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     ]
     if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
         notes.append(write_note("no_refusals"))
-    if request.settings.n_degenerate:
-        checks = check_degenerate(
-            comparisons, request, judged=judged, is_stored=verdicts is not None
+    if request.settings.n_nonsense:
+        found, _, more = search_nonsense(
+            comparisons, request, judged, is_stored=verdicts is not None
         )
-        notes += note_degenerate(checks)
-        figures["degenerate"] = checks or ()
+        figures |= found
+        notes += more
+    notes += note_nonsense(figures.get("nonsense", ()), figures["guards"])
     return Part(
         figures=figures,
         notes=notes,
@@ -158,20 +159,22 @@ def _settle_labels(data: ComparisonData, *, from_classes: bool | None) -> Compar
 def _rate_completions(
     data: ComparisonData,
     judged: Verdicts,
-    reward: RewardModel,
+    request: ExaminationRequest,
     orders: Mapping[str, LabelOrder],
     *,
-    contradictions: Literal["keep", "drop"],
     is_labelled_by_people: bool,
 ) -> RatedComparisons:
     """Rate completions, and keep the comparisons of which both sides have a reward."""
-    rated = rate_items(data, reward, judged)
+    reward, rated = request.reward, rate_items(data, request, judged)
     is_rated, asked = rated.is_rated, np.array(data.behaviors, dtype=object)
     behaviors = []
     for behavior, values in rated.features.items():
         own = np.flatnonzero(asked == behavior)
         pairs = pairs_of(
-            data, behavior=behavior, order=orders[behavior], contradictions=contradictions
+            data,
+            behavior=behavior,
+            order=orders[behavior],
+            contradictions=request.settings.contradictions,
         )
         kept = is_rated[pairs.better] & is_rated[pairs.worse]
         better, worse = pairs.better[kept], pairs.worse[kept]
@@ -194,6 +197,7 @@ def _rate_completions(
         rated=rated,
         labels=np.array(data.labels, dtype=object),
         is_labelled_by_people=is_labelled_by_people,
+        has_unused_base=not rated.has_base and bool(np.isfinite(data.base_rewards).any()),
         behaviors=tuple(behaviors),
     )
 
@@ -228,7 +232,7 @@ def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
         notes.append(write_note("few_prompts", prompts=n_prompts, least=FEW_PROMPTS))
     if reward.uses_base and not rated.has_base:
         notes.append(write_note("base_missing"))
-    if rated.has_base and reward.data_hash and not reward.uses_base:
+    if comparisons.has_unused_base:
         notes.append(write_note("base_not_in_fit"))
     if rated.n_not_behind:
         notes.append(write_note("behind_refusals_not_judged", n=rated.n_not_behind))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["examine_reward"]
 
-_FIGURES = ("n_resamples", "confidence_level", "seed", "n_degenerate")
+_FIGURES = ("n_resamples", "confidence_level", "seed", "n_nonsense")
 """Settings that the result names."""
 
 
@@ -88,9 +88,9 @@ def examine_reward(
         - `n_resamples`: bootstrap resamples of prompts; 0 gives no intervals. Memory is
           O(`n_resamples` * n_prompts) bytes, at most a quarter of a gigabyte.
         - `confidence_level`: nominal coverage, in (0, 1).
-        - `seed`: of the resamples, and of the prompts that are drawn for degenerate responses.
-        - `n_degenerate`: prompts of the comparisons, about as many of each behavior, on which
-          degenerate responses are judged, up to four for each; 0 judges none.
+        - `seed`: of the resamples, and of the search for nonsense.
+        - `n_nonsense`: prompts of the comparisons, about as many of each behavior, for which
+          nonsense is searched; 0 searches none.
 
     Returns
     -------
@@ -111,9 +111,12 @@ def examine_reward(
     half. Intervals come from resampling prompts, since the comparisons of a prompt share its
     completions: drawn one by one they would look like far more evidence than they are.
 
-    Degenerate responses are nonsense that no reward should like, see `DegenerateKind`. The judge is
-    asked about them where it is asked about the completions, and beside stored verdicts only where
-    these are those of the judge that ships with voirdire.
+    *Nonsense* is searched as a policy in training would find it: for each prompt 240 texts climb
+    from random words, pairs of words or parts of sentences of the data to what is paid most. Beside
+    them are tried compliance without content, answers between refusals where a refusal is due, and
+    answers to other prompts. For a language model the search climbs with the judge that ships with
+    voirdire, where that answers the rubric, and the model is asked about what was found. Beside
+    stored verdicts there is a search only where these are those of the judge that ships.
 
     On the prompts of the fit a reward is not tested: it errs less often there. The reward's file
     knows them by their hashes, and `is_held_out` says whether any is among the examined ones.

@@ -15,9 +15,15 @@ from voirdire.studies.reward.result import RewardNote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from voirdire.studies.reward.result import ErrorRate, FeatureDrive
+    from voirdire.studies.reward.result import (
+        ErrorRate,
+        FeatureDrive,
+        GuardFigures,
+        NonsenseText,
+        PaidNonsense,
+    )
 
-__all__ = ["note_drives", "note_errors", "sort_notes", "write_note"]
+__all__ = ["note_drives", "note_errors", "note_nonsense", "sort_notes", "write_note"]
 
 _MOST_NAMED = 8
 
@@ -68,6 +74,34 @@ def note_errors(rates: Sequence[ErrorRate]) -> list[RewardNote]:
         for code, names in behaviors.items()
         if names
     ]
+
+
+def note_nonsense(
+    nonsense: Sequence[PaidNonsense], guards: GuardFigures | None
+) -> list[RewardNote]:
+    """Say which nonsense is paid as real responses, and whether the gate stops good ones."""
+    notes = []
+    cases = [row for row in nonsense if row.failure]
+    if cases:
+        worst = max((one for row in cases for one in row.examples), key=_measure_excess)
+        notes.append(
+            write_note(
+                "nonsense_paid",
+                words={"quoted": f": {worst.text!r}"},
+                n=len(cases),
+                cases=tuple(row.failure for row in cases),
+                reward=worst.reward,
+                best_reward=worst.best_reward,
+            )
+        )
+    if guards is not None and guards.has_false_alarms:
+        share, n = guards.floored.value, round(guards.floored.value * guards.floored.n)
+        notes.append(write_note("false_alarms", share=share, n=n))
+    return notes
+
+
+def _measure_excess(text: NonsenseText) -> float:
+    return text.reward - text.best_reward
 
 
 def note_drives(drives: Sequence[FeatureDrive], uncertified: Sequence[str]) -> list[RewardNote]:

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.ranking import Column, PromptResamples
     from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
-__all__ = ["count_refusal_errors", "find_refusal_error", "find_refusal_expression"]
+__all__ = [
+    "count_refusal_errors",
+    "find_error_kind",
+    "find_refusal_error",
+    "find_refusal_expression",
+]
 
 _WORDS = ("safe_refusal", "inability_to_comply")
 _REFUSES = re.compile(
@@ -129,6 +134,13 @@ def _compute_shares(
         place = {"behavior": row.behavior, "signal": signal, "kind": kind, "by": by}
         figures.append((place, (counted, n_wrong / n_top)))
     return figures if counted.size else []
+
+
+def find_error_kind(comparisons: RatedComparisons, row: BehaviorComparisons) -> str | None:
+    """Tell which error can happen under a behavior, by its labels where these name refusals."""
+    rubric = comparisons.reward.rubric
+    by = "labels" if comparisons.is_labelled_by_people else "judge"
+    return _find_kind(rubric, row, find_refusal_expression(rubric), by)
 
 
 def _find_kind(

@@ -45,9 +45,7 @@ __all__ = [
     "RatedItems",
     "Responses",
     "find_seen_prompts",
-    "get_last_question",
     "judge_responses",
-    "order_probabilities",
     "rate_items",
     "read_base_reward",
     "read_responses",
@@ -113,6 +111,10 @@ class RatedItems:
         ``"total"`` is always there, the others where there is a base reward; nan where missing.
     rules : ndarray of float, shape (n_items,)
         The rule reward, base or no base.
+    gated : ndarray of bool, shape (n_items,)
+        Which responses the gate stops.
+    guarded : ndarray of float, shape (n_items,)
+        What gate, cap and the look behind refusals add to the weighted features.
     dropped : tuple of Dropped
         Items without a reward, each with its reason.
     n_not_behind : int
@@ -127,6 +129,8 @@ class RatedItems:
     features: Mapping[str, NDArray[np.float64]] = field(repr=False)
     signals: Mapping[Signal, NDArray[np.float64]] = field(repr=False)
     rules: NDArray[np.float64] = field(repr=False)
+    gated: NDArray[np.bool_] = field(repr=False)
+    guarded: NDArray[np.float64] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     n_not_behind: int = 0
 
@@ -188,6 +192,8 @@ class RatedComparisons:
         None where there is none.
     is_labelled_by_people : bool
         Whether the labels are not the judge's own classes.
+    has_unused_base : bool
+        Whether completions have a base reward that the reward does not add.
     behaviors : tuple of BehaviorComparisons
         Those with weights and completions, in the order of the rubric.
     """
@@ -196,6 +202,7 @@ class RatedComparisons:
     rated: RatedItems = field(repr=False)
     labels: NDArray[np.object_] = field(repr=False)
     is_labelled_by_people: bool
+    has_unused_base: bool
     behaviors: tuple[BehaviorComparisons, ...]
 
 
@@ -246,13 +253,19 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
 
 
 def rate_items(
-    data: Responses | ComparisonData, reward: RewardModel, judged: Verdicts
+    data: Responses | ComparisonData, request: ExaminationRequest, judged: Verdicts
 ) -> RatedItems:
-    """Compute the rewards of items; where no item has a base reward, the rules are the reward."""
+    """Compute the rewards of items as `score` pays them.
+
+    A base reward is added where the reward was fitted with one or a column of them is named, and
+    where an item has one; else the rules are the reward.
+    """
+    reward = request.reward
     items, ids = data.items, [item.id for item in data.items]
     taken = replace(judged.take(ids), behaviors=tuple(data.behaviors))
     base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
-    has_base = bool(np.isfinite(base).any())
+    is_due = reward.uses_base or request.settings.base is not None
+    has_base = is_due and bool(np.isfinite(base).any())
     without_base = [ids[place] for place in np.flatnonzero(np.isnan(base)).tolist()]
     combiner, behind = Combiner(reward), None
     rests = combiner.guards.list_rests(list(items))
@@ -283,19 +296,14 @@ def rate_items(
         },
         signals=signals,
         rules=rules,
+        gated=scores.gated,
+        guarded=scores.guarded,
         dropped=tuple(
             Dropped(reason=scores.missing[ids[place]], source=data.source, item=ids[place])
             for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist()
         ),
         n_not_behind=0 if behind is not None else len(rests),
     )
-
-
-def order_probabilities(
-    items: Sequence[Item], judged: Verdicts, *, propositions: Sequence[str]
-) -> NDArray[np.float64]:
-    """Put what the judge said in the order of items and propositions; nan for what it did not."""
-    return select_columns(judged.take([item.id for item in items]), propositions)
 
 
 def find_seen_prompts(
@@ -325,9 +333,3 @@ def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
         if math.isfinite(number):
             return number
     return math.nan
-
-
-def get_last_question(item: Item) -> str:
-    """Give the last text of the user."""
-    questions = [one.content for one in item.prompt or () if one.role == "user"]
-    return questions[-1] if questions else ""

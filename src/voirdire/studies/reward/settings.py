@@ -34,9 +34,10 @@ class RewardExaminationSettings(ComparisonLayout):
         Of all intervals, in (0, 1).
     seed : int
         Of the resamples, and of the prompts for nonsense.
-    n_degenerate : int
-        Prompts of COMPARISONS on which nonsense is judged too, up to four responses for each, to
-        see whether it gets more reward than real responses; 0: none.
+    n_nonsense : int
+        Prompts of COMPARISONS for which text is searched that the reward pays as much as real
+        responses, 240 guesses each over words, pairs of words and parts of sentences; 0: none. A
+        language model is asked only about what was found, and about up to 16 texts for each.
 
     Raises
     ------
@@ -50,12 +51,12 @@ class RewardExaminationSettings(ComparisonLayout):
     n_resamples: int = 1_000
     confidence_level: float = 0.95
     seed: int = 0
-    n_degenerate: int = 50
+    n_nonsense: int = 16
 
     def __post_init__(self) -> None:
         """Check every value."""
         super().__post_init__()
-        check_count("n_degenerate", self.n_degenerate, minimum=0)
+        check_count("n_nonsense", self.n_nonsense, minimum=0)
         check_count("n_resamples", self.n_resamples, minimum=0)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
