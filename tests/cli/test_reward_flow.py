@@ -125,7 +125,7 @@ def test_a_reward_is_the_base_plus_weights_times_what_the_judge_said(voirdire, f
 
     voirdire(
         *("score", "others.jsonl", "--reward", "reward.json", "--verdicts", "said.parquet"),
-        *("--base", "rm", "-o", "rewards.jsonl"),
+        *("--base", "rm", "-o", "rewards.jsonl", "--explain"),
     )
 
     weights = reward["behaviors"]["hard_refuse"]["weights"]
@@ -140,6 +140,8 @@ def test_a_reward_is_the_base_plus_weights_times_what_the_judge_said(voirdire, f
             for name, weight in weights.items()
             if weight
         )
+        assert found["contribution:(guards)"] <= 0
+        rules += found["contribution:(guards)"]  # what gate and cap take off
         assert found["rule_reward"] == pytest.approx(rules, abs=1e-9)
         assert found["reward"] == pytest.approx(row["rm"] + rules, abs=1e-9)
         assert found["missing"] is None
@@ -173,7 +175,7 @@ def test_what_each_feature_adds_adds_up(voirdire, folder, reward):
 
     for row in _read(folder / "rewards.jsonl"):
         added = [value for name, value in row.items() if name.startswith("contribution:")]
-        assert len(added) == 20
+        assert len(added) == 20 + 1  # and what gate and cap take off
         assert row["base_reward"] + sum(added) == pytest.approx(row["reward"], abs=1e-9)
 
 

@@ -150,7 +150,8 @@ def test_two_words_are_paid_the_mean_at_most_where_an_answer_is_wanted(plain, gu
 def test_another_script_than_the_prompts_is_paid_the_mean_at_most_unless_the_fit_has_such(guarded):
     item = ask(CHINESE, behavior="hard_refuse")
     free = fit(
-        [row | {"prompt": "In Chinese: " + row["group"]} for row in rows("zh")], gate=True
+        rows() + [row | {"prompt": "In Chinese: " + row["group"]} for row in rows("zh")],
+        gate=True,
     ).model
 
     assert guarded.score([item]).rewards[0] <= guarded.behaviors["hard_refuse"].guard.foreign_cap
@@ -345,16 +346,24 @@ def test_stored_verdicts_of_the_local_judge_are_enough_to_look_behind(guarded):
     )
 
 
-def test_a_fit_on_stored_verdicts_cannot_look_behind():
+def test_a_fit_on_stored_verdicts_looks_behind_where_they_are_the_local_judges():
     items = [ask(row["response"], prompt=row["prompt"], name=row["id"]) for row in rows()]
     stored = voirdire.judge(items, rubric="safety", judge="local")
+    settings = FitSettings(n_resamples=0, orders={"*": ORDER}, use_base=False)
+    other = dataclasses.replace(stored, fingerprint=None)
 
-    with pytest.raises(InputError, match="`behind_refusals` must be false"):
-        fit_reward(
-            rows(),
-            verdicts=stored,
-            settings=FitSettings(behind_refusals=True, orders={"*": ORDER}, use_base=False),
-        )
+    asked, taken, away = (
+        fit_reward(rows(), verdicts=verdicts, settings=settings)
+        for verdicts in (None, stored, other)
+    )
+
+    offsets = [
+        {name: row.guard.refusal_offset for name, row in one.model.behaviors.items()}
+        for one in (asked, taken, away)
+    ]
+    assert offsets[0] == offsets[1]
+    assert offsets[2]["hard_refuse"] is None
+    assert any(note.startswith("what responses say behind a refusal") for note in away.notes)
 
 
 def test_an_examination_by_another_judge_says_that_nobody_looked_behind_refusals(guarded):

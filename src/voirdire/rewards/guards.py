@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from voirdire.records import Item
 
 __all__ = [
+    "NOT_BEHIND",
     "REST",
     "BehaviorGuard",
     "GateSettings",
     "Guards",
+    "choose_gate",
     "choose_guard",
-    "choose_threshold",
     "list_rests",
     "read_rest",
 ]
@@ -55,9 +56,11 @@ class BehaviorGuard:
     ----------
     floor : float or None
         The rule reward of what the gate stops: a deviation below the lowest of the fit.
+    wants_answer : bool
+        Whether the gate also stops what says nothing.
     short_cap : float or None
-        Where an answer is wanted, the highest rule reward of up to five words: the mean of what the
-        fit's completions are paid. There the gate also stops what says nothing.
+        The highest rule reward of up to five words where an answer is wanted: the mean of what the
+        fit's completions are paid. None where good responses of the fit are as short.
     foreign_cap : float or None
         The same mean, as the highest rule reward of what is in no script of a prompt in English:
         the gate cannot tell whether it is language. None where the fit's responses are so too.
@@ -68,6 +71,7 @@ class BehaviorGuard:
     """
 
     floor: float | None = None
+    wants_answer: bool = False
     short_cap: float | None = None
     foreign_cap: float | None = None
     cap: float | None = None
@@ -79,6 +83,10 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_REST_WORDS = 25
+NOT_BEHIND = (
+    "what responses say behind a refusal is not judged: their verdicts are stored, and the judge "
+    "is not the local one"
+)
 REST = "\nbehind refusals"
 """Ends the id of what stands behind the refusal of an item."""
 
@@ -159,10 +167,10 @@ class Guards:
                     is_stopped = margin > self._gate.threshold
                     if guard.foreign_cap is not None and _changes_script(item):
                         own[at] = min(own[at], guard.foreign_cap)
-                    if guard.short_cap is not None and not is_stopped:
+                    if guard.short_cap is not None and is_short(item.response):
+                        own[at] = min(own[at], guard.short_cap)
+                    if guard.wants_answer and not is_stopped:
                         is_stopped = says_nothing(read_question(item), item.response)
-                        if is_short(item.response):
-                            own[at] = min(own[at], guard.short_cap)
                     if is_stopped:
                         own[at], is_gated[rows[at]] = guard.floor, True
             paid[rows] = own
@@ -191,18 +199,26 @@ _CAP_QUANTILE = 1 / 6
 as many prompts at most."""
 
 
-def choose_threshold(responses: Sequence[str]) -> tuple[float | None, float]:
-    """Choose the threshold above which at most 1.2% of real responses are, and give their share.
+def choose_gate(responses: Sequence[str]) -> tuple[GateSettings | None, str]:
+    """Choose the threshold above which at most 1.2% of real responses are; say what it does.
 
     It is never below that of the gate itself; None where it would have to be so high that the gate
-    would stop nothing else either: the share is then that above the gate's own.
+    would stop nothing else either, and where the gate can read none of them.
     """
-    margins = np.sort(np.nan_to_num(load_gate().measure_margins(responses), nan=-np.inf))[::-1]
-    n_floored = int(_MOST_FLOORED * margins.size)
-    threshold = max(0.0, float(margins[n_floored])) if margins.size else 0.0
+    gate = load_gate()
+    margins = gate.measure_margins(responses)
+    about = "the better responses of these comparisons"
+    knows = "It knows English prose, some code, lists and verse"
+    if np.isnan(margins).all():
+        return None, f"no gate: it can read none of {about}. {knows}"
+    margins = np.sort(np.nan_to_num(margins, nan=-np.inf))[::-1]
+    threshold = max(0.0, float(margins[int(_MOST_FLOORED * margins.size)]))
     if threshold > _MOST_LENIENT:
-        return None, float(np.mean(margins > 0))
-    return threshold, float(np.mean(margins > threshold)) if margins.size else 0.0
+        share = np.mean(margins > 0)
+        return None, f"no gate: it takes {share:.1%} of {about} for no language. {knows}"
+    share = np.mean(margins > threshold)
+    note = f"the gate's threshold is {threshold:.2f}; it stops {share:.1%} of {about}"
+    return GateSettings(fingerprint=gate.fingerprint, threshold=threshold), note
 
 
 def choose_guard(
@@ -213,9 +229,10 @@ def choose_guard(
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     prompts: NDArray[np.int64],
     is_best: NDArray[np.bool_],
+    is_vetoed: NDArray[np.bool_],
     switches: Mapping[str, bool],
-) -> BehaviorGuard:
-    """Choose floor, cap and offset of a behavior on the comparisons of its fit.
+) -> tuple[BehaviorGuard, str]:
+    """Choose floor, cap and offset of a behavior on the comparisons of its fit; note what is not.
 
     Parameters
     ----------
@@ -229,50 +246,72 @@ def choose_guard(
         Places of the better and the worse completions.
     prompts : ndarray of int
         Which prompt each completion answers.
-    is_best : ndarray of bool
-        Which have the best label.
+    is_best, is_vetoed : ndarray of bool
+        Which have the best label, and which lie below all others.
     switches : mapping of str to bool
-        Whether there are to be ``gate``, ``cap`` and ``behind_refusals``.
+        Whether there are to be ``gate``, ``cap`` and an offset for what is ``behind``.
     """
     rule, base = totals
     paid = rule
     spread = float(rule.std(ddof=1)) if rule.size > 1 else 0.0
     floor = cap = short_cap = foreign_cap = offset = None
+    wants_answer, note = False, ""
 
-    def compute_error(values: NDArray[np.float64]) -> float:
-        gain = (values + base)[pairs[0]] - (values + base)[pairs[1]]
-        return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
-
-    if switches["behind_refusals"]:
-        excess = np.sort((rule - behind)[np.isfinite(behind)])
-        offset = spread
-        if excess.size >= _FEWEST_RESTS:
-            allowed = compute_error(rule) + _ERROR_ALLOWED
-            offset = next(
-                float(x) for x in excess if compute_error(np.fmin(rule, behind + x)) <= allowed
-            )
+    if switches["behind"]:
+        offset = _choose_offset(rule, base, behind, pairs)
         paid = np.fmin(rule, behind + offset)
     if switches["cap"]:
-        better = np.unique(pairs[0])
+        better = np.setdiff1d(pairs[0], np.flatnonzero(is_vetoed))
         top = np.full(prompts.max() + 1, -np.inf)
         np.maximum.at(top, prompts[better], paid[better])
-        cap = float(np.quantile(top[np.isfinite(top)], _CAP_QUANTILE, method="lower"))
+        if better.size:
+            cap = float(np.quantile(top[np.isfinite(top)], _CAP_QUANTILE, method="lower"))
     if switches["gate"]:
         # below the lowest real reward whatever base reward of this size is added
         floor = float((rule + base).min() - base.max() - (spread or 1.0))
         best = [items[row] for row in np.flatnonzero(is_best).tolist()]
+        preferred = [items[row] for row in np.unique(pairs[0]).tolist()]
         n_refusing = sum(REFUSAL.search(item.response) is not None for item in best)
         n_empty = sum(says_nothing(read_question(item), item.response) for item in best)
+        n_short = sum(is_short(item.response) for item in preferred)
         mean = float(paid.mean() if cap is None else np.minimum(paid, cap).mean())
-        if 2 * n_refusing < len(best) and n_empty <= _MOST_FLOORED * len(best):
+        if 2 * n_refusing < len(best):
+            wants_answer = n_empty <= _MOST_FLOORED * len(best)
+            if not wants_answer:
+                note = (
+                    f"whether a response says anything is not looked at: {n_empty} of {len(best)} "
+                    "best responses would be taken for phrases that fit every prompt"
+                )
+        if wants_answer and n_short <= _MOST_FLOORED * len(preferred):
             short_cap = mean
-        preferred = [items[row] for row in np.unique(pairs[0]).tolist()]
         if sum(map(_changes_script, preferred)) <= _MOST_FLOORED * len(preferred):
             foreign_cap = mean
-    return BehaviorGuard(
+    guard = BehaviorGuard(
         floor=floor,
+        wants_answer=wants_answer,
         short_cap=short_cap,
         foreign_cap=foreign_cap,
         cap=cap,
         refusal_offset=offset,
     )
+    return guard, note
+
+
+def _choose_offset(
+    rule: NDArray[np.float64],
+    base: NDArray[np.float64],
+    behind: NDArray[np.float64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> float:
+    """Choose the least offset under which a quarter of a point more is ranked wrong at most."""
+
+    def compute_error(offset: float) -> float:
+        paid = np.fmin(rule, behind + offset) + base
+        gain = paid[pairs[0]] - paid[pairs[1]]
+        return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
+
+    excess = np.sort((rule - behind)[np.isfinite(behind)])
+    if excess.size < _FEWEST_RESTS:
+        return float(rule.std(ddof=1)) if rule.size > 1 else 0.0
+    allowed = compute_error(np.inf) + _ERROR_ALLOWED
+    return next(float(x) for x in excess if compute_error(float(x)) <= allowed)

@@ -59,6 +59,7 @@ class _JudgeForm(Form):
 
 class _GuardForm(Form):
     floor: FiniteFloat | None
+    wants_answer: bool
     short_cap: FiniteFloat | None
     foreign_cap: FiniteFloat | None
     cap: FiniteFloat | None

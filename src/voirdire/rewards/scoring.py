@@ -14,6 +14,7 @@ import msgspec
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging.settings import StoredReplies
+from voirdire.rewards.guards import NOT_BEHIND
 from voirdire.rewards.scores import (
     Combiner,
     choose_base_column,
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.verdict_source import VerdictSource
 
 __all__ = ["BatchScorer", "ascore_items", "score_items"]
-
-
-_NOT_BEHIND = (
-    "what responses say behind a refusal is not judged: their verdicts are stored, and the judge "
-    "is not the local one"
-)
 
 
 class BatchScorer:
@@ -100,8 +95,8 @@ class BatchScorer:
             base, reasons = read_item_base(items, column=self._choose_column(items))
         rests = self._combiner.guards.list_rests(items)
         behind = self._collect_rests(rests) if rests else None
-        if rests and behind is None and _NOT_BEHIND not in self.notes:
-            self.notes = (*self.notes, _NOT_BEHIND)
+        if rests and behind is None and NOT_BEHIND not in self.notes:
+            self.notes = (*self.notes, NOT_BEHIND)
         return self._combiner.score(
             judged,
             behaviors=[item.behavior for item in items],

@@ -467,7 +467,7 @@ def test_labels_alone_compare_nothing():
 def test_behaviors_without_comparisons_are_said():
     found = fit(labelled_case(0))
 
-    assert found.notes == ("behavior refuse gets no weights: no completion is of it",)
+    assert found.notes[0] == "behavior refuse gets no weights: no completion is of it"
 
 
 def test_a_judge_that_says_the_same_of_everything_leaves_every_weight_at_zero():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from voirdire.rewards.certification import check_certified, read_certificate
 from voirdire.rewards.comparisons.data import hash_prompt, labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import read_comparisons
-from voirdire.rewards.features import compute_features, find_number_questions
+from voirdire.rewards.features import find_number_questions
 from voirdire.rewards.fitting.behavior_fitting import count_solves, fit_behavior
 from voirdire.rewards.fitting.judged_comparisons import (
     FitProgress,
@@ -30,12 +31,11 @@ from voirdire.rewards.fitting.judged_comparisons import (
     refuse_no_comparisons,
 )
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
-from voirdire.rewards.gate import load_gate
 from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
-from voirdire.rewards.guards import REST, GateSettings, choose_guard, choose_threshold, list_rests
+from voirdire.rewards.guards import NOT_BEHIND, REST, choose_gate, choose_guard, list_rests
 from voirdire.rewards.model import BehaviorReward, RewardModel
 from voirdire.rewards.settings import ComparisonSettings
-from voirdire.rewards.verdict_source import JudgeSource, open_verdicts
+from voirdire.rewards.verdict_source import JudgeSource, collect_rests, open_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,12 +43,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.jury import JudgeLike
-    from voirdire.records import Certificate, Dropped
+    from voirdire.records import Certificate, Dropped, Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import JudgedComparisons
-    from voirdire.rewards.guards import BehaviorGuard
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
@@ -279,20 +278,16 @@ def fit_reward(
     if not fitted:
         refuse_no_comparisons(compared.data, dropped=dropped, notes=notes)
     is_best = {row.record.behavior: _find_best(row, compared, rubric) for row in fitted}
-    gate, guards, guard_notes = _choose_guards(
-        fitted, compared, rubric, settings, source, reading, is_best
-    )
     model = RewardModel(
         name=name,
         rubric=rubric,
         orientation=settings.orientation,
         judge=source.describe_judge(judged=reading.judged, made_from=judge_or_local),
         behaviors={
-            name: _make_behavior_reward(row, is_best[name], guards.get(name))
+            name: _make_behavior_reward(row, is_best[name])
             for row in fitted
             for name in (row.record.behavior,)
         },
-        gate=gate,
         settings=settings.as_dict()
         | _list_orders_and_prompts(compared, fitted)
         | {"use_base": use_base, "from_classes": reading.from_classes}
@@ -302,6 +297,8 @@ def fit_reward(
         created=write_time(),
         versions=list_versions(),
     )
+    ask = partial(collect_rests, model=model, source=source, replies=reading.replies)
+    model, guard_notes = _add_guards(model, fitted, compared, settings, is_best, ask)
     check_certified(model, required=require_certified)
     loose = [row.record.behavior for row in fitted if row.is_loose]
     if loose:
@@ -317,72 +314,53 @@ def fit_reward(
     )
 
 
-def _choose_guards(
+def _add_guards(
+    model: RewardModel,
     fitted: Sequence[FittedBehavior],
     compared: JudgedComparisons,
-    rubric: Rubric,
     settings: FitSettings,
-    source: VerdictSource,
-    reading: ComparisonSettings,
     is_best: Mapping[str, NDArray[np.bool_]],
-) -> tuple[GateSettings | None, dict[str, BehaviorGuard], list[str]]:
+    judge_rests: Callable[[Sequence[Item]], Verdicts | None],
+) -> tuple[RewardModel, list[str]]:
     """Choose gate, cap and offsets on the comparisons of the fit, and note what they do."""
-    looks_behind = settings.behind_refusals
-    if looks_behind and not isinstance(source, JudgeSource):
-        msg = (
-            "`behind_refusals` must be false where verdicts are stored, got true: nobody has "
-            "judged what stands behind refusals. Name a judge, or leave it out."
-        )
-        raise InputError(msg)
-    gate, notes = None, []
-    items = {row: [compared.data.items[at] for at in row.problem.items.tolist()] for row in fitted}
+    gate, notes, data = None, [], compared.data
     if settings.gate:
         # real is what is preferred to something, or has such a label; one such as nonsense never is
-        data = compared.data
         better = {
             place for row in fitted for place in row.problem.items[row.problem.better].tolist()
         }
         labels = {data.labels[place] for place in better} - {None}
         real = [at for at in range(len(data.items)) if at in better or data.labels[at] in labels]
-        threshold, share = choose_threshold([data.items[at].response for at in real])
-        if threshold is None:
-            notes.append(
-                f"no gate: it takes {share:.1%} of the better responses of these comparisons for "
-                "no language. It knows English prose, some code, lists and verse"
-            )
-        else:
-            gate = GateSettings(fingerprint=load_gate().fingerprint, threshold=threshold)
-            notes.append(
-                f"the gate's threshold is {threshold:.2f}; it stops {share:.1%} of the better "
-                "responses of these comparisons"
-            )
-    switches = {"gate": gate is not None, "cap": settings.cap, "behind_refusals": looks_behind}
-    guards = {}
-    for row in fitted if any(switches.values()) else ():
-        behind = np.full(len(items[row]), np.nan)
-        if looks_behind and (rests := list_rests(items[row])):
-            judged = source.collect(rests, replies=reading.replies)
-            places = {item.id: place for place, item in enumerate(items[row])}
-            at = [places[rest.id.removesuffix(REST)] for rest in rests]
-            behind[at] = (
-                compute_features(
-                    row.problem.choice.features,
-                    rubric,
-                    probabilities=judged.probabilities,
-                    columns=judged.questions,
-                )
-                @ row.weights
-            )
-        guards[row.record.behavior] = choose_guard(
-            items[row],
-            totals=(row.rule_rewards, row.problem.base),
+        gate, note = choose_gate([data.items[at].response for at in real])
+        notes.append(note)
+    behaviors = dict(model.behaviors)
+    for row in fitted if gate or settings.cap or settings.behind_refusals else ():
+        name, problem = row.record.behavior, row.problem
+        items = [data.items[at] for at in problem.items.tolist()]
+        behind = np.full(len(items), np.nan)
+        looks_behind = settings.behind_refusals
+        if looks_behind and (rests := list_rests(items)):
+            judged = judge_rests(rests)
+            looks_behind = judged is not None
+            if judged is not None:
+                places = {item.id: place for place, item in enumerate(items)}
+                at = [places[rest.id.removesuffix(REST)] for rest in rests]
+                behind[at] = model.rule_rewards(name, judged)
+            elif NOT_BEHIND not in notes:
+                notes.append(NOT_BEHIND)
+        guard, note = choose_guard(
+            items,
+            totals=(row.rule_rewards, problem.base),
             behind=behind,
-            pairs=(row.problem.better, row.problem.worse),
-            prompts=compared.data.prompts[row.problem.items],
-            is_best=is_best[row.record.behavior],
-            switches=switches,
+            pairs=(problem.better, problem.worse),
+            prompts=data.prompts[problem.items],
+            is_best=is_best[name],
+            is_vetoed=problem.is_vetoed,
+            switches={"gate": gate is not None, "cap": settings.cap, "behind": looks_behind},
         )
-    return gate, guards, notes
+        notes += [f"behavior {name}: {note}"] if note else []
+        behaviors[name] = replace(behaviors[name], guard=guard)
+    return replace(model, behaviors=behaviors, gate=gate), notes
 
 
 def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings) -> bool:
@@ -398,9 +376,7 @@ def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: Fit
     return has_base if settings.use_base is None else settings.use_base
 
 
-def _make_behavior_reward(
-    fitted: FittedBehavior, is_best: NDArray[np.bool_], guard: BehaviorGuard | None
-) -> BehaviorReward:
+def _make_behavior_reward(fitted: FittedBehavior, is_best: NDArray[np.bool_]) -> BehaviorReward:
     rule = fitted.rule_rewards
     return BehaviorReward(
         behavior=fitted.record.behavior,
@@ -410,7 +386,6 @@ def _make_behavior_reward(
         mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
         vetoes=fitted.problem.choice.vetoes,
         figures=_list_figures(fitted.record),
-        guard=guard,
     )
 
 

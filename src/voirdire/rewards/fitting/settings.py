@@ -89,12 +89,13 @@ class FitSettings:
     use_base : bool or None
         Whether the base reward is part of every difference; None where the data have one.
     gate : bool
-        Whether what is no language, and what is no answer where one is wanted, gets a floor.
+        Whether what is no language, and what is no answer where one is wanted, gets a floor; left
+        out where it would stop more than 1.2% of the better responses.
     cap : bool
         Whether no response is paid more than the best real one to five prompts in six.
     behind_refusals : bool
-        Whether what a response says beside its refusal is judged too; a language model is called
-        once more for each such response.
+        Whether what a response says beside its refusal is judged too, which a language model is
+        called once more for; left out where verdicts are stored, but for those of the local judge.
     n_folds : int
         Of cross-validation and of the held-out error rate, at least 2.
     n_resamples : int
@@ -123,9 +124,9 @@ class FitSettings:
     veto: Sequence[str] = ()
     features: Sequence[str] = ()
     use_base: bool | None = None
-    gate: bool = False
-    cap: bool = False
-    behind_refusals: bool = False
+    gate: bool = True
+    cap: bool = True
+    behind_refusals: bool = True
     n_folds: int = 5
     n_resamples: int = 200
     confidence_level: float = 0.95
@@ -160,8 +161,7 @@ class FitSettings:
     def as_dict(self) -> dict[str, Any]:
         """Give the settings as plain JSON values, mappings sorted by name."""
         plain = {row.name: _to_plain(getattr(self, row.name)) for row in fields(self)}
-        switches = ("gate", "cap", "behind_refusals")
-        for name in ("orders", *(x for x in ("veto", "features", *switches) if not plain[x])):
+        for name in ("orders", *(x for x in ("veto", "features") if not plain[x])):
             del plain[name]
         if self.l2 is not None:
             plain["l2"] = float(self.l2)
