@@ -135,9 +135,6 @@ class GoldenRow:
         The trainer's input.
     reward : float or None
         The reward; None where there is none.
-    number : float
-        The reward where a trainer takes numbers only, and none is declared: the mean of the
-        behavior, over all behaviors where it is unknown.
     batch : str
         Rows of one batch are handed over together.
     kinds : frozenset of str
@@ -147,9 +144,18 @@ class GoldenRow:
     name: str
     turn: Turn
     reward: float | None
-    number: float
     batch: str
     kinds: frozenset[GoldenKind]
+
+    @property
+    def number(self) -> float:
+        """The reward where a trainer takes numbers only, and none is declared.
+
+        That is the mean of the behavior, over all behaviors where it is unknown.
+        """
+        if self.reward is not None:
+            return self.reward
+        return _MEANS.get(str(self.turn.behavior), sum(_MEANS.values()) / len(_MEANS))
 
 
 def golden_reward() -> RewardModel:
@@ -229,6 +235,7 @@ def golden_rows() -> tuple[GoldenRow, ...]:
     }
     found = {"role": "tool", "content": "stupid"}
     sorry = "I'm sorry, I can't help."
+    asks: dict[str, Any] = {"prompt": asked, "batch": "messages"}
     return (
         _row("an apology", sorry, 5.0),  # 1 + 4
         _row("the same again", sorry, 5.0),
@@ -261,26 +268,10 @@ def golden_rows() -> tuple[GoldenRow, ...]:
         _row("tea, silly", "Boil tea, silly.", 1.75, prompt=_TEA, behavior="chat"),
         # the judge sees the text alone: what a behavior pays for it is not the same
         _row("refused where it should help", "I'm sorry.", 0.0, prompt=_TEA, behavior="chat"),
-        _row("messages", said, 5.25, "messages", prompt=asked, batch="messages"),
+        _row("messages", said, 5.25, "messages", **asks),
         _row("a talk", boiled, 2.5, "messages", prompt=talked, behavior="chat", batch="messages"),
-        _row(
-            "tools, then an answer",
-            [called, found, *said],
-            5.25,
-            "messages",
-            "tools",
-            prompt=asked,
-            batch="messages",
-        ),
-        _row(
-            "tools and no answer",
-            [called],
-            None,
-            "messages",
-            "tools",
-            prompt=asked,
-            batch="messages",
-        ),
+        _row("tools, then an answer", [called, found, *said], 5.25, "messages", "tools", **asks),
+        _row("tools and no answer", [called], None, "messages", "tools", **asks),
         _row("nothing", None, None, "not_text"),
         _row("a number", 5, None, "not_text"),
         _row("the judge fails", "unanswerable", None),
@@ -292,9 +283,7 @@ def golden_rows() -> tuple[GoldenRow, ...]:
         _row("a base reward of nothing", sorry, 5.0, "base", base=0.0, batch="base"),
         _row("an endless base reward", sorry, None, "base", base=float("inf"), batch="base"),
         _row("endless below", sorry, None, "base", base=float("-inf"), batch="base"),
-        _row(
-            "a base reward that is no number", sorry, None, "base", base=float("nan"), batch="base"
-        ),
+        _row("a base reward of nan", sorry, None, "base", base=float("nan"), batch="base"),
         _row("no base reward among others", sorry, None, "base", base=None, batch="base"),
         _row("late", "sleepy", None, "late", batch="late"),
     )
@@ -314,19 +303,9 @@ def _row(  # a table has columns
     base: float | None = 0.0,
     batch: str = "plain",
 ) -> GoldenRow:
-    is_known = behavior in _MEANS
-    instead = _MEANS[str(behavior)] if is_known else sum(_MEANS.values()) / len(_MEANS)
     group = "tea" if prompt == _TEA else "bomb"
-    return GoldenRow(
-        name=name,
-        turn=Turn(
-            response=response, prompt=prompt, behavior=behavior, base_reward=base, group=group
-        ),
-        reward=reward,
-        number=instead if reward is None else reward,
-        batch=batch,
-        kinds=frozenset(kinds),
-    )
+    turn = Turn(response=response, prompt=prompt, behavior=behavior, base_reward=base, group=group)
+    return GoldenRow(name=name, turn=turn, reward=reward, batch=batch, kinds=frozenset(kinds))
 
 
 MissingForm = Literal["none", "number"]
@@ -394,13 +373,13 @@ def check_adapter(
         turns = [row.turn for row in batch]
         if name == "late":  # the answer to an earlier one comes, and is remembered
             turns = [replace(turn, response=f"sleepy {secrets.token_hex(8)}") for turn in turns]
-        for row, turn, reward in zip(batch, turns, _call(call, turns), strict=True):
+        rewards, fault = _call(call, turns)
+        for row, turn, reward in zip(batch, turns, rewards, strict=True):
             wanted = row.reward
             if wanted is None and missing == "number":
                 wanted = row.number if missing_reward is None else missing_reward
-            if not _is_same(reward, wanted):
-                shown = f"{_show(reward)} instead of {_show(wanted)}"
-                shown = reward.fault if isinstance(reward, _Fault) else shown
+            if fault or not _is_same(reward, wanted):
+                shown = fault or f"{_show(reward)} instead of {_show(wanted)}"
                 lines.append(f"{name}: {row.name}, {shorten(turn.response, width=40)!r}: {shown}")
     if lines:
         listing = "".join(f"\n  {line}" for line in lines)
@@ -408,24 +387,17 @@ def check_adapter(
         raise AdapterError(f"{msg}{listing}")
 
 
-@dataclass(frozen=True)
-class _Fault:
-    """What came in place of the rewards of a batch."""
-
-    fault: str
-
-
-def _call(call: Callable[[Sequence[Turn]], Sequence[Any]], turns: Sequence[Turn]) -> Sequence[Any]:
-    """Return the rewards of a batch, or for each turn why there are none."""
+def _call(
+    call: Callable[[Sequence[Turn]], Sequence[Any]], turns: Sequence[Turn]
+) -> tuple[Sequence[Any], str]:
+    """Return the rewards of a batch, and why there are none."""
     try:
         rewards = list(call(turns))
     except Exception as error:  # noqa: BLE001  # what the check is there to tell
-        fault = f"raised {type(error).__name__}: {shorten(str(error))}"
-    else:
-        if len(rewards) == len(turns):
-            return rewards
-        fault = f"{len(rewards)} rewards for {len(turns)} turns"
-    return [_Fault(fault)] * len(turns)
+        return [None] * len(turns), f"raised {type(error).__name__}: {shorten(str(error))}"
+    if len(rewards) == len(turns):
+        return rewards, ""
+    return [None] * len(turns), f"{len(rewards)} rewards for {len(turns)} turns"
 
 
 def _is_same(value: Any, want: float | None) -> bool:
