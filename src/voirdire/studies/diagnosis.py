@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import polars as pl
 
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.stats import (
@@ -24,7 +25,6 @@ from voirdire.stats.intervals import take_units
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName
@@ -56,20 +56,15 @@ class SkippedColumn:
 
 
 def _cut_items(
-    frame: Any, items: Sequence[str]
+    metadata: pl.DataFrame | None, items: Sequence[str]
 ) -> tuple[dict[str, _Cut], tuple[SkippedColumn, ...], int]:
     """Make slices by every column of the metadata, and count items without metadata.
 
     Text and truth values with 2 to 20 distinct values give a slice per value; numbers do so up to 4
     distinct values, and give quarters beyond.
     """
-    if frame is None:
+    if metadata is None:
         return {}, (), 0
-    import polars as pl
-
-    from voirdire.io.metadata import metadata_from_frame
-
-    metadata = metadata_from_frame(frame)
     place = metadata.select("item").with_row_index("place")
     places = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)}).join(
         place, on="item", how="left", maintain_order="left"
@@ -89,8 +84,6 @@ def _cut_items(
 
 def _cut(values: pl.Series) -> _Cut | str:
     """Make slices by one column, or return why there are none."""
-    import polars as pl
-
     is_number = values.dtype == pl.Float64
     values = values.fill_nan(None) if is_number else values
     distinct = values.drop_nulls().unique().sort()
@@ -201,7 +194,7 @@ def diagnose(
     plan: TestPlan,
     *,
     alignment: AlignmentName | VectorizedScore,
-    metadata: Any = None,
+    metadata: pl.DataFrame | None = None,
 ) -> tuple[Diagnosis, tuple[SliceReliability, ...]]:
     """Diagnose the annotators and the judges of one question, in slices by the metadata.
 

@@ -320,11 +320,7 @@ def _find_texts(
                 else:
                     texts[item].setdefault(name, text)
     if metadata is not None:
-        import polars as pl
-
-        from voirdire.io.metadata import metadata_from_frame
-
-        known = metadata_from_frame(metadata).filter(pl.col("item").is_in([*texts]))
+        known = metadata.filter(metadata["item"].is_in([*texts]))
         for values in known.iter_rows(named=True):
             texts[values["item"]] |= {
                 name: str(value)[:_MOST_CHARACTERS]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from voirdire._messages import shorten
 from voirdire._validation import check_fraction
@@ -320,8 +321,6 @@ def majority_labels(humans: LabelTable) -> LabelTable:
     >>> majority_labels(table).frame.select("item", "label").rows()
     [('1', 'true')]
     """
-    import polars as pl
-
     item = ("question", "item")
     votes = humans.frame.drop_nulls("label").group_by(*item, "label", maintain_order=True).len()
     ahead = votes.filter(pl.col("len") == pl.col("len").max().over(item))

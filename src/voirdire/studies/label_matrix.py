@@ -15,6 +15,7 @@ from voirdire._messages import list_names, shorten
 from voirdire._types import TRUE_WORDS
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.cells import label_text
+from voirdire.io.labels import check_spellings, list_words
 from voirdire.io.values import format_name, plain_value
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets, majority_shares
@@ -277,8 +278,6 @@ def _positions(column: CodedColumn, place: Mapping[str, int]) -> NDArray[np.intp
 
 def check_words(parts: Sequence[LabelTable]) -> None:
     """Refuse labels that judges and annotators spell in two ways."""
-    from voirdire.io.labels import check_spellings, list_words
-
     if parts[0].kind in ("choice", "multilabel"):
         check_spellings(
             dict.fromkeys(word for part in parts for word in list_words(part.label)),

@@ -12,19 +12,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+import polars as pl
+
 from voirdire._messages import shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire.errors import InputError, NoDataError
+from voirdire.io import LabelTable, Reading, read_labels
+from voirdire.io.files import files_of
+from voirdire.io.label_reading import columns_of
+from voirdire.io.labels import check_tops, join_tables, list_words, match_pairs, split_raters
 from voirdire.stats.cautions import list_names
 from voirdire.studies.examination import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
-
     from voirdire._types import QuestionKind
-    from voirdire.io import LabelTable, Reading, Role
+    from voirdire.io import Role
     from voirdire.io.declared import LabelSource
     from voirdire.records import Dropped, Verdicts
 
@@ -129,10 +134,6 @@ def read_study(
     The annotators come first, since their labels show the kind. A declared format is for standard
     input where that is read, else for every file.
     """
-    from voirdire.io.files import files_of
-    from voirdire.io.label_reading import columns_of
-    from voirdire.io.labels import check_tops, join_tables, match_pairs, split_raters
-
     verdicts, kinds = _join_verdicts(judges)
     kind = _kind_before(reading, (humans, judges, gold), alignments, kinds, questions)
     asked = list(questions or ())
@@ -192,16 +193,12 @@ def declare(
     reading: Reading | None, kind: QuestionKind | None, labels: Sequence[Any] | None
 ) -> Reading:
     """Return how labels are read, where a kind and labels that are named count first."""
-    from voirdire.io import Reading
-
     fields: dict[str, Any] = {"kind": kind, "labels": labels}
     return replace(reading or Reading(), **{name: x for name, x in fields.items() if x is not None})
 
 
 def _unify_booleans(*sides: LabelTable) -> Sequence[LabelTable]:
     """Read words as truth values where people write yes and no, and judges true and false."""
-    from voirdire.io.labels import list_words
-
     words = [{word.casefold() for word in list_words(side.label)} for side in sides]
     is_boolean = all(side.kind == "choice" for side in sides) and all(
         each <= {*TRUE_WORDS, *FALSE_WORDS} for each in words
@@ -220,8 +217,6 @@ def _unify_booleans(*sides: LabelTable) -> Sequence[LabelTable]:
 
 def notes_on_gold(study: Study, humans: Any, judge_columns: Sequence[str] = ()) -> list[str]:
     """Say that one label of each item is gold, and how it is used; `humans` are the files."""
-    import numpy as np
-
     people = study.humans
     n_names = len(people.item.values) + 1
     n_items = len(np.unique(people.question.codes.astype(np.int64) * n_names + people.item.codes))
@@ -259,8 +254,6 @@ def read_side(
     questions: Sequence[str] = (),
 ) -> LabelTable:
     """Read one side of a study by itself."""
-    from voirdire.io.labels import join_tables
-
     verdicts, _ = _join_verdicts(given)
     source: Any = given if verdicts is None else verdicts
     piped = any(map(_is_pipe, _several(source)))
@@ -275,8 +268,6 @@ def _kind_before(
     questions: Sequence[str] | None,
 ) -> QuestionKind | None:
     """Return the kind before labels are read: declared, or of a table, verdicts, or alignments."""
-    from voirdire.io import LabelTable
-
     of_table: QuestionKind | None = next((x.kind for x in sides if isinstance(x, LabelTable)), None)
     if of_table is not None and reading.kind not in (None, of_table):
         msg = f"`kind` must be that of the tables, {of_table!r}, got {reading.kind!r}."
@@ -348,9 +339,6 @@ def _read(
     The path of judges may be a folder. A column that the caller names is not looked for in a file
     without it where another file has it; `columns_of_file` has the columns of each.
     """
-    from voirdire.io import LabelTable, read_labels
-    from voirdire.io.files import files_of
-
     if isinstance(given, LabelTable):
         return [given]
     role: Role = "annotator" if side == "humans" else "judge"
@@ -467,8 +455,6 @@ def _join_verdicts(judges: Any) -> tuple[pl.DataFrame | None, dict[str, Question
     None for other sources. A mapping has names for the judges, and pairs are a choice of A, B and
     tie.
     """
-    import polars as pl
-
     sources: list[tuple[str | None, Any]] = [(None, one) for one in _several(judges)]
     if isinstance(judges, Mapping):
         sources = [(str(name), one) for name, one in judges.items()]

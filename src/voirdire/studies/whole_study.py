@@ -16,6 +16,7 @@ from voirdire._messages import did_you_mean, shorten
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import change_fields, check_epsilons, check_names
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
+from voirdire.io.metadata import metadata_from_frame
 from voirdire.records import Dropped
 from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
@@ -283,6 +284,8 @@ def examine(
     alignments = {each: check_alignment(each) for each in named or ()}
     reading = declare(reading, kind, labels)
     humans, judges, reading = _name_sides(table, humans, judges, reading)
+    if metadata is not None:
+        metadata = metadata_from_frame(metadata)
     units: Any = clusters
     if not isinstance(units, bool | Mapping):
         msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
@@ -330,9 +333,7 @@ def examine(
             "labels": None if reading.labels is None else list(reading.labels),
             "gold": study.gold is not None,
             "clustered": bool(clusters),
-            "slices": None
-            if metadata is None
-            else [name for name in metadata.columns if name != "item"],
+            "slices": None if metadata is None else metadata.columns[1:],
         },
         questions=tuple(findings),
         cautions=_caution_choice(len({row.judge for row in results}), plan),
