@@ -297,11 +297,11 @@ def _find_biases(
             answers.read(request, ids, is_swapped=trial.is_swapped and not is_after)
             for is_after, (request, ids) in enumerate(zip(trial.requests, trial.ids, strict=True))
         )
-        kept = [k for k, row in enumerate(answers.questions) if row.id not in trial.touches]
+        kept = [k for k, row in enumerate(answers.questions) if row.id not in trial.probe.touches]
         # pairs in one order have no noise floor, since the other answers are over both orders
         places = list(trial.places)
-        noise = [codes[places][:, kept] for _, codes in floor if trial.family != "position"]
-        sign = -1.0 if trial.aim is False else 1.0  # values in the direction of the aim
+        noise = [codes[places][:, kept] for _, codes in floor if trial.probe.family != "position"]
+        sign = -1.0 if trial.probe.aim is False else 1.0  # values in the direction of the aim
         result = measure_change(
             sign * before[:, kept],
             sign * after[:, kept],
@@ -367,9 +367,9 @@ def _make_finding(
         default=None,
     )
     return ProbeFinding(
-        probe=trial.probe,
-        family=trial.family,
-        summary=trial.summary,
+        probe=trial.probe.id,
+        family=trial.probe.family,
+        summary=trial.probe.summary,
         n_items=result.n_items,
         n_unfit=len(layout.items) - len(trial.places),
         shift=float("nan") if largest is None else largest.change.shift.estimate,
@@ -377,7 +377,7 @@ def _make_finding(
         p_value=p_value,
         adjusted_p_value=adjusted,
         is_found=bool(is_found),
-        advice=_advise(trial.family, layout.plan) if is_found else None,
+        advice=_advise(trial.probe.family, layout.plan) if is_found else None,
         questions=questions,
     )
 

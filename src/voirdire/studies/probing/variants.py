@@ -59,7 +59,7 @@ class Trial:
 
     Attributes
     ----------
-    probe, family, summary : str
+    probe : Probe
         What is tried.
     requests : pair of str
         Names of the requests with the answers before and after.
@@ -67,20 +67,14 @@ class Trial:
         Ids of the versions in them, in the order of the items.
     places : sequence of int
         Places of these items.
-    touches, aim
-        As of a `Probe`.
     is_swapped : bool
         Whether A and B are exchanged before.
     """
 
-    probe: str
-    family: str
-    summary: str
+    probe: Probe
     requests: tuple[str, str] = ("items", "items")
     ids: tuple[Sequence[str], Sequence[str]]
     places: Sequence[int]
-    touches: frozenset[str] = frozenset()
-    aim: bool | None = None
     is_swapped: bool = False
 
 
@@ -145,7 +139,7 @@ def lay_out(
         requests.append(Request(name=f"repeat {run}", plan=again, items=items))
     others = list(_try_others(plan, items, families))
     trials = [*(x for x, _ in tried if x.places), *(trial for trial, _ in others)]
-    notes = [f"{x.probe}: no item can be changed that way" for x, _ in tried if not x.places]
+    notes = [f"{x.probe.id}: no item can be changed that way" for x, _ in tried if not x.places]
     if not trials:
         msg = "`only` and `without` must leave at least one probe, got none"
         why = f": {notes[0]}." if notes else ". Name other families."
@@ -213,16 +207,7 @@ def _try_probe(probe: Probe, items: Sequence[Item]) -> tuple[Trial, list[Item]]:
         rows.append((place, plain.id, changed.id))
         versions += [changed] if plain is item else [plain, changed]
     places, before, after = zip(*rows, strict=True) if rows else ((), (), ())
-    trial = Trial(
-        probe=probe.id,
-        family=probe.family,
-        summary=probe.summary,
-        ids=(before, after),
-        places=places,
-        touches=probe.touches,
-        aim=probe.aim,
-    )
-    return trial, versions
+    return Trial(probe=probe, ids=(before, after), places=places), versions
 
 
 # Other plans for the same items ---------------------------------------------------------------
@@ -274,10 +259,9 @@ def _try_others(
         varied += [_vary_order(judge, plan.rubric)] * ("order" in families)
         varied += [_vary_prompt(judge, plan.rubric)] * ("prompt" in families)
     for name, summary, other, rubric in chain(*varied):
+        family = name.partition("/")[0]
         trial = Trial(
-            probe=name,
-            family=name.partition("/")[0],
-            summary=summary,
+            probe=Probe(id=name, family=family, summary=summary, change=lambda item: item),
             requests=("items", name),
             ids=(ids, ids),
             places=range(len(ids)),
