@@ -29,7 +29,7 @@ from voirdire.studies.label_matrix import Side, check_numbering, check_words, un
 from voirdire.studies.study import format_count, format_set_aside, read_side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -182,27 +182,26 @@ def rate(
         raise InputError(msg)
     group_of = _groups(by, metadata)
     results, dropped = [], [*people.dropped, *machines.dropped]
+    settings: dict[str, Any] = {"labelled": labelled, "confidence_level": confidence_level}
     for question in shared:
-        label_table = people.of_questions([question])
-        verdict_table = machines.of_questions([question])
-        for judge in verdict_table.raters:
-            own = verdict_table.of_raters([judge])
-            dropped += _drop_unjudged(own, label_table, judge, question)
-            rated = _Rated(own, label_table, yes, probabilities=probabilities)
-            if clustered:
-                rated.find_clusters()
-            settings: Any = {"labelled": labelled, "confidence_level": confidence_level}
+        labels = people.of_questions([question])
+        verdicts = machines.of_questions([question])
+        for judge in verdicts.raters:
+            own = verdicts.of_raters([judge])
+            dropped += _drop_unjudged(own, labels, judge, question)
+            aligned = _Aligned(own, labels, yes, probabilities=probabilities, clustered=clustered)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DegenerateDataWarning)
-                results.append(
-                    QuestionRate(
-                        question=question,
-                        judge=judge,
-                        result=rated.among(None, estimate_rate, method=method, **settings),
-                        n_annotators=len(label_table.raters),
-                        **rated.compare_groups(group_of, settings),
-                    )
+                groups, difference = aligned.compare_groups(group_of, settings)
+                row = QuestionRate(
+                    question=question,
+                    judge=judge,
+                    result=aligned.estimate(method=method, **settings),
+                    groups=groups,
+                    difference=difference,
+                    n_annotators=len(labels.raters),
                 )
+            results.append(row)
     reasons = [row.result.reason for row in results if row.result.reason is not None]
     if reasons:
         msg = f"{len(reasons)} of {len(results)} rates are undefined: {reasons[0]}."
@@ -285,52 +284,51 @@ def _drop_unjudged(
         yield Dropped(reason=reason, source="humans", rater=judge, question=question)
 
 
-class _Rated:
+class _Aligned:
     """One judge's verdicts on a question, and the truth about some of its items."""
 
     def __init__(
-        self, own: LabelTable, theirs: LabelTable, yes: Any, *, probabilities: bool
+        self, own: LabelTable, theirs: LabelTable, yes: Any, *, probabilities: bool, clustered: bool
     ) -> None:
         self.items = [own.item.values[code] for code in own.item.codes.tolist()]
         rows = {item: row for row, item in enumerate(self.items)}
-        self._sides = [Side(side, side.raters or [""], rows) for side in (theirs, own)]
+        sides = [Side(side, side.raters or [""], rows) for side in (theirs, own)]
         votes, verdicts = (
             np.array([*(value == yes for value in side.label.values), -1])[side.label.codes]
             for side in (theirs, own)
         )
-        self.labels = majority_shares(self._sides[0].fill(votes, -1))[:, 1]
-        self.verdicts = np.where(verdicts < 0, np.nan, verdicts)
-        if probabilities and own.stated is None:
+        self.labels = majority_shares(sides[0].fill(votes, -1))[:, 1]
+        self.verdicts: Any = np.where(verdicts < 0, np.nan, verdicts)
+        if probabilities:
+            self.verdicts = own.stated
+        if self.verdicts is None:
             msg = "`probabilities` must be false for judges that state none, got true."
             raise InputError(msg)
-        if probabilities and own.stated is not None:
-            self.verdicts = own.stated
         self.clusters: NDArray[np.intp] | None = None
+        if clustered:
+            cluster_of = units_by_item(sides, self.items)
+            if not cluster_of:
+                msg = "`clustered` must be false for labels without a column `cluster`, got true."
+                raise InputError(msg)
+            # an item without a cluster is its own
+            units = [("cluster", cluster_of[x]) if x in cluster_of else x for x in self.items]
+            code_of = {unit: code for code, unit in enumerate(dict.fromkeys(units))}
+            self.clusters = np.array([code_of[unit] for unit in units])
 
-    def find_clusters(self) -> None:
-        """Find the cluster of each item; one without a cluster is its own."""
-        cluster_of = units_by_item(self._sides, self.items)
-        if not cluster_of:
-            msg = "`clustered` must be false for labels without a column `cluster`, got true."
-            raise InputError(msg)
-        code_of: dict[Any, int] = {}
-        units = [("cluster", cluster_of[x]) if x in cluster_of else x for x in self.items]
-        self.clusters = np.array([code_of.setdefault(unit, len(code_of)) for unit in units])
-
-    def among(self, kept: Any, estimate: Callable[..., Any], **settings: Any) -> Any:
-        """Estimate among some of the items."""
-        kept = slice(None) if kept is None else kept
+    def estimate(self, kept: Any = slice(None), function: Any = estimate_rate, **more: Any) -> Any:
+        """Estimate something of some of the items, by default the rate of all."""
         units = None if self.clusters is None else self.clusters[kept]
-        return estimate(self.verdicts[kept], self.labels[kept], clusters=units, **settings)
+        return function(self.verdicts[kept], self.labels[kept], clusters=units, **more)
 
-    def compare_groups(self, group_of: dict[str, str], settings: Any) -> dict[str, Any]:
+    def compare_groups(
+        self, group_of: dict[str, str], settings: dict[str, Any]
+    ) -> tuple[dict[str, RateResult], RateDifference | None]:
         """Estimate the rate of every group, and the difference of two."""
         names = np.array([group_of.get(item) for item in self.items], dtype=object)
         groups = sorted({name for name in names if name is not None})
-        rates = {group: self.among(names == group, estimate_rate, **settings) for group in groups}
-        difference = None
-        if len(groups) == 2:
-            kept = np.isin(names, groups)
-            is_second = names[kept] == groups[1]
-            difference = self.among(kept, compare_rates, is_second=is_second, **settings)
-        return {"groups": rates, "difference": difference}
+        rates = {group: self.estimate(names == group, **settings) for group in groups}
+        if len(groups) != 2:
+            return rates, None
+        kept = np.isin(names, groups)
+        is_second = names[kept] == groups[1]
+        return rates, self.estimate(kept, compare_rates, is_second=is_second, **settings)
