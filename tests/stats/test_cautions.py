@@ -324,8 +324,8 @@ def test_what_was_drawn_again_is_said(resampled):
 
         assert found.sentence == (
             f"the result depends on which {what} were labelled: with the same {what} drawn again, "
-            f"ω by the t-test reaches .5 in {stability:.0%} of 100 draws (this is no "
-            "chance of passing a new study)"
+            f"ω reaches .5 in {stability:.0%} of 100 draws (this is no chance of passing a new "
+            "study)"
         )
         expected = {"stability": stability, "n_resamples": 100, "clustered": what == "clusters"}
         assert found.figures == expected

@@ -48,7 +48,7 @@ def test_a_result_prints_its_outcome_its_figures_and_every_annotator(run):
     low, high = result.uncertainty.advantage_low, result.uncertainty.advantage_high
     advantage = f"ρ = {result.advantage_probability:.2f}"
     assert f"{advantage} (95% interval {low:.2f} to {high:.2f})" in lines[1]
-    assert f"by the t-test from ε = {result.smallest_epsilon:g}" in lines[1]
+    assert f"ω ≥ .5 from ε = {result.smallest_epsilon:g}" in lines[1]
     for line, person in zip(lines[4:7], result.annotators, strict=True):
         assert line.split()[:3] == [
             person.annotator,

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made_outcomes import labels_with
 from voirdire import stats
 
 MARGINS = (np.arange(1_000) / 1_000).tolist()
@@ -52,7 +51,7 @@ def cases(draw, *, items=(5, 60), annotators=(2, 5)):
 def scan(judge, humans, options, *, margins=MARGINS):
     """At which margins the judge passes, with its failures dropped and with them lost."""
     results = stats.alt_test(judge, humans, epsilon=margins, **options)
-    return np.array([result.t_test.passed for result in results])
+    return np.array([result.winning_rate >= 0.5 for result in results])
 
 
 def found(judge, humans, options):
@@ -80,30 +79,12 @@ def test_it_is_the_first_of_a_thousand_margins_that_pass(case, offset):
 @given(cases())
 def test_a_judge_that_passes_passes_at_every_larger_margin(case):
     judge, humans, options = case
-    if "clusters" in options:
-        options["epsilon_mode"] = "additive"  # see the next test
+    if "clusters" in options:  # the t-test of few clusters may reject at a smaller share alone
+        options["epsilon_mode"] = "additive"
 
     passing = scan(judge, humans, options, margins=MARGINS[::20])
 
     assert (np.diff(passing.astype(int)) >= 0).all()
-
-
-def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
-    # Two clusters, multiplicative ε: W^h and W^f rise together between clusters, so that the error
-    # of W^h - W^f / (1 - ε) is small at ε = 0 and large at ε = 0.2.
-    first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
-    second = [0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0]
-    options = {
-        "clusters": np.tile(np.repeat([0, 1], [11, 10]), 2),
-        "epsilon_mode": "multiplicative",
-        "min_items": 2,
-    }
-    study = labels_with(first, second)
-
-    results = stats.alt_test(**study, epsilon=[0.0, 0.2, 0.5], n_resamples=100, **options)
-
-    assert [result.t_test.passed for result in results] == [True, False, True]
-    assert {result.smallest_epsilon for result in results} == {0.0}
 
 
 def test_a_judge_that_is_always_worse_has_none():
@@ -119,11 +100,12 @@ def test_a_judge_that_is_always_better_needs_no_margin():
     assert found(judge, humans, {"gold": judge}) == 0.0
 
 
-def test_a_judge_that_always_ties_needs_the_first_margin_above_none():
-    # d is 0 on every item: it is below any ε but 0.
+def test_a_judge_that_always_ties_needs_the_margin_that_its_items_show():
+    # Nothing but ties on 40 items has p = (1 - ε)^40, against each of three annotators: all three
+    # fall where it is at most .05 / (1 + 1/2 + 1/3), which is so from ε = .0861 on.
     judge = np.arange(40) % 2
 
-    assert found(judge, np.repeat(judge[:, np.newaxis], 3, axis=1), {}) == 0.001
+    assert found(judge, np.repeat(judge[:, np.newaxis], 3, axis=1), {}) == 0.087
 
 
 def test_failures_can_take_the_margin_away():

@@ -186,8 +186,7 @@ def alt_test(
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     smallest: list[float | None] = [None] * n_judges
     if plan.n_resamples:
-        both = [plain] if figures_lost is figures else [plain, lost]
-        smallest = smallest_epsilons(both, labels.settings)
+        smallest = smallest_epsilons(figures_lost.sums, labels.settings)
     return [
         result
         for judge, (part, place) in sorted(places.items())

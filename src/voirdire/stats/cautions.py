@@ -179,8 +179,8 @@ def _unstable(uncertainty: Uncertainty) -> Caution:
     what = "clusters" if uncertainty.clustered else "items"
     sentence = (
         f"the result depends on which {what} were labelled: with the same {what} drawn again, ω "
-        f"by the t-test reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} "
-        "draws (this is no chance of passing a new study)"
+        f"reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} draws (this "
+        "is no chance of passing a new study)"
     )
     figures = {name: getattr(uncertainty, name) for name in ("stability", "n_resamples")}
     return make_caution("unstable", sentence, **figures, clustered=uncertainty.clustered)

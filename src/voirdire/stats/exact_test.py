@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebinterpolate, chebval
-from scipy.special import bdtr, gammaln, ndtr, xlog1py, xlogy
+from scipy.special import bdtr, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_fraction
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["cached_p_value", "exact_bounds", "exact_p_value"]
+__all__ = ["approximate_p_values", "cached_p_value", "exact_bounds", "exact_p_value"]
 
 SAME = 1e-9
 """Statistics closer than this are equal in the order of tables."""
@@ -255,6 +255,50 @@ def _probabilities(
     most = cuts[n_ties]
     below = np.where(most < 0, 0.0, bdtr(np.maximum(most, 0), n_items - n_ties, human_share))
     return (np.exp(log_binomial) * below).sum(axis=1)
+
+
+_FURTHEST, _NEAREST = -4.5, -0.5
+_MOST_PRECISE = 1_000
+"""With more items the normal limit serves for resamples."""
+
+
+def approximate_p_values(
+    counts: NDArray[np.int64],
+    n_items: NDArray[np.int64] | None,
+    epsilons: NDArray[np.float64],
+    mode: EpsilonMode,
+) -> NDArray[np.float64]:
+    """Approximate the exact p-values of many resamples of the same annotators.
+
+    The p-value as a function of the score statistic is computed at some places for the
+    annotator's own number of items, `n_items`, and interpolated on the normal scale between them;
+    without `n_items` the normal limit serves. Counts have the shape (n_resamples, n_annotators,
+    3), p-values that of (n_resamples, n_epsilons, n_annotators); nan without items.
+    """
+    p_values = np.full((len(counts), len(epsilons), counts.shape[1]), np.nan)
+    for row, epsilon in enumerate(epsilons.tolist()):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            statistics = Boundary(epsilon, mode).statistic(*np.moveaxis(counts, -1, 0))
+        p_values[:, row] = ndtr(statistics)
+        for column, size in enumerate([] if n_items is None else n_items.tolist()):
+            if 0 < size <= _MOST_PRECISE:
+                places, normal = _normal_scores(size, epsilon, mode)
+                inside = np.clip(statistics[:, column], _FURTHEST, _NEAREST)
+                beyond = statistics[:, column] - inside
+                p_values[:, row, column] = ndtr(np.interp(inside, places, normal) + beyond)
+    return p_values
+
+
+@lru_cache(maxsize=1 << 12)
+def _normal_scores(
+    n_items: int, epsilon: float, mode: EpsilonMode
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return statistics, and the normal quantiles of their p-values."""
+    places = np.linspace(_FURTHEST, _NEAREST, max(5, 1_000 // n_items))
+    boundary = Boundary(epsilon, mode)
+    cuts = (_cuts(boundary, n_items, place) for place in places.tolist())
+    p_values = [_largest_probability(boundary, n_items, each) for each in cuts]
+    return places, ndtri(np.clip(p_values, 1e-15, 1 - 1e-15))
 
 
 _CUTS: dict[tuple[int, float, EpsilonMode, float], tuple[float, float]] = {}

@@ -20,18 +20,19 @@ References
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import stdtr
 
-from voirdire.stats.exact_test import cached_p_value
+from voirdire.stats.exact_test import approximate_p_values, cached_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -56,8 +57,6 @@ _ZERO_VARIANCE = 1e-13
 
 _STEPS = 1_000
 """Step of the smallest margin."""
-
-_CELLS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +226,14 @@ class Figures:
         """Whether ω is at least .5 (to rounding); never where it is undefined."""
         return passes(self.winning_rate)
 
+    def approximate_winning_rate(self, n_items: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """ω by p-values close to those of the exact test, see `approximate_p_values`."""
+        settings, counts = self.settings, exact_counts(self.sums)
+        p_values = approximate_p_values(counts, n_items, settings.epsilons, settings.mode)
+        if settings.design != "items":
+            p_values = np.maximum(p_values, self.p_values)
+        return self.share_of_annotators(self.reject(benjamini_yekutieli, p_values))
+
     def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the weighted share of the tested annotators that are chosen; nan without any."""
         quality = self.settings.quality
@@ -294,20 +301,39 @@ def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
     return np.stack([won, units - won - lost, lost], axis=-1).astype(np.int64)
 
 
-def smallest_epsilons(parts: Sequence[OutcomeSums], settings: TestSettings) -> list[float | None]:
-    """Find the smallest margin, a multiple of .001, at which each judge passes in all parts.
+def smallest_epsilons(sums: OutcomeSums, settings: TestSettings) -> list[float | None]:
+    """Find the smallest margin, a multiple of .001, at which each judge's ω is at least .5.
 
-    `parts` are sums of shape (n_judges, n_annotators), such as with failures dropped and lost. None
-    where no margin below 1 is enough.
+    `sums` are of shape (n_judges, n_annotators), with failures lost. None where no margin below 1
+    is enough.
     """
-    n_judges, n_annotators = parts[0].n_units.shape
-    together = settings.family == "judges"
-    step = n_judges if together else max(1, _CELLS_AT_ONCE // (_STEPS * max(n_annotators, 1)))
-    varied = replace(settings, epsilons=np.arange(_STEPS) / _STEPS)
-    epsilons: list[float | None] = []
-    for start in range(0, n_judges, step):
-        some = [part.rows(slice(start, start + step)) for part in parts]
-        passed = np.all([Figures(part, varied).passed for part in some], axis=0)
-        first = np.where(passed.any(axis=1), passed.argmax(axis=1), -1)
-        epsilons += [None if place < 0 else place / _STEPS for place in first.tolist()]
-    return epsilons
+    smallest = []
+    for judge in range(len(sums.n_units)):
+        if settings.family == "judges":  # the p-values of all count
+            smallest.append(_smallest_epsilon(sums, settings, judge))
+        else:
+            smallest.append(_smallest_epsilon(sums.rows(slice(judge, judge + 1)), settings, 0))
+    return smallest
+
+
+def _smallest_epsilon(sums: OutcomeSums, settings: TestSettings, judge: int) -> float | None:
+    """Search where the normal limit of the exact test begins to pass, and further from there."""
+
+    def figures(step: int) -> Figures:
+        return Figures(sums, replace(settings, epsilons=np.array([step / _STEPS])))
+
+    def is_near(step: int) -> bool:
+        return bool(passes(figures(step).approximate_winning_rate(None)[judge, 0]))
+
+    @cache
+    def is_passed(step: int) -> bool:
+        return bool(passes(figures(step).exact_winning_rate[judge, 0]))
+
+    high = bisect_left(range(_STEPS), x=True, key=is_near)
+    low, stride = high - 1, 1
+    while high < _STEPS and not is_passed(high):
+        low, high, stride = high, min(high + stride, _STEPS), 2 * stride
+    while low >= 0 and is_passed(low):
+        high, low, stride = low, max(low - stride, -1), 2 * stride
+    first = bisect_left(range(high), x=True, lo=low + 1, key=is_passed)
+    return None if first == _STEPS else first / _STEPS

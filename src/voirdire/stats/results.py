@@ -158,8 +158,7 @@ class TTest:
     winning_rate : float
         ω by the t-test with failed items left out; nan where undefined.
     passed : bool
-        Whether ω is at least .5 with them left out and with them lost: what `stability` and
-        `smallest_epsilon` ask for.
+        Whether ω is at least .5 with them left out and with them lost.
     p_values : tuple of float
         In the order of `AltTestResult.annotators`.
     """
@@ -256,7 +255,7 @@ class Uncertainty:
         Ends of an interval of ρ for other annotators like these, on other items; nan with one
         annotator, and that over items alone where ρ is 0 or 1.
     stability : float
-        Share of the resamples in which ω by the t-test is at least .5, failures dropped and lost,
+        Share of the resamples in which ω, by the exact test and with failures lost, is at least .5,
         in [0, 1]; nan under a family of all judges. Not a p-value: it is how often that would be
         found again.
     confidence_level : float
@@ -328,9 +327,9 @@ class AltTestResult(Tabular, rows="annotators"):
     because : Caution
         What decided the outcome.
     smallest_epsilon : float or None
-        The smallest margin, in steps of .001, at which ω by the t-test is at least .5, failures
-        dropped and lost; None where there is none below 1, or without resamples. Found on these
-        labels, it describes them: the ε of a test is fixed before.
+        The smallest margin, in steps of .001, at which ω is at least .5; None where there is none
+        below 1, or without resamples. Found on these labels, it describes them: the ε of a test is
+        fixed before.
     uncertainty : Uncertainty or None
         Interval of ρ and stability of ω; None without resamples.
     t_test : TTest
@@ -482,7 +481,7 @@ def _figures(result: AltTestResult) -> str:
         f"annotators' own {_number(result.human_advantage)}",
     ]
     if result.smallest_epsilon is not None:
-        said.append(f"by the t-test from ε = {result.smallest_epsilon:g}")
+        said.append(f"ω ≥ .5 from ε = {result.smallest_epsilon:g}")
     return ", ".join(said)
 
 

@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, ndtr, ndtri, stdtrit
 
-from voirdire.stats.figures import Figures
+from voirdire.stats.figures import Figures, exact_counts, passes
 from voirdire.stats.outcome_sums import find_units
 from voirdire.stats.results import Uncertainty
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from voirdire.stats.comparison import Comparison
@@ -84,9 +82,9 @@ def bootstrap_judge(
         reason = "fewer than two units to resample"
     else:
         # whoever is left is tested: who that is was decided on the whole data
-        quality = [None if settings.quality is None else settings.quality[x] for _, x in halves]
-        plans = [replace(settings, quality=q, excluded=None, min_items=1) for q in quality]
-        draws, stability = _resample(units, n_tested, plans, plan)
+        quality = None if settings.quality is None else settings.quality[halves[-1][1]]
+        again = replace(settings, quality=quality, excluded=None, min_items=1)
+        draws, stability = _resample(units, n_tested, again, plan)
         level = plan.confidence_level
         shares = [_Shares(units, n_tested, kinds) for kinds in _WINS]
         intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
@@ -117,21 +115,24 @@ def bootstrap_judge(
 def _resample(
     units: OutcomeUnits,
     n_tested: int,
-    settings: Sequence[TestSettings],
+    settings: TestSettings,
     plan: TestPlan,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw: ρ of judge and humans per resample, and the share of resamples that pass per ε.
 
-    That share, with failures dropped and lost, is undefined for a test that is not made again for
-    every resample of one judge.
+    That share goes by the exact test, with failures lost, and its p-values for as many items as the
+    annotators have on the whole data. It is undefined for a test that is not made again for every
+    resample of one judge.
     """
     rng = np.random.default_rng(plan.seed)
-    n_columns, n_epsilons = units.weights.shape[1], len(settings[0].epsilons)
+    n_columns, n_epsilons = units.weights.shape[1], len(settings.epsilons)
+    decides = (slice(None), slice(n_tested if n_columns > n_tested else 0, None))
+    whole = units.drawn(units.copies[np.newaxis].astype(np.float64))
+    n_items = exact_counts(whole.rows(decides)).sum(axis=-1)[0]
     step = max(1, _CELLS_AT_ONCE // (n_columns * n_epsilons), 1 + 64 // n_epsilons)
     step = min(step, max(64, _DRAWS_AT_ONCE // int(units.copies.sum())))
-    halves = (slice(0, n_tested), slice(n_tested, None))
     draws: list[NDArray[Any]] = []
-    n_passed = np.full(n_epsilons, np.nan if settings[0].family == "judges" else 0.0)
+    n_passed = np.full(n_epsilons, np.nan if settings.family == "judges" else 0.0)
     for start in range(0, plan.n_resamples, step):
         times = draw_times(rng, units.copies, min(step, plan.n_resamples - start))
         sums = units.drawn(times)
@@ -141,12 +142,9 @@ def _resample(
             won = [sums.weights[:, :n_tested, kinds].sum(axis=-1) for kinds in _WINS]
             shares_won = [np.where(mass > 0, wins / mass, 0.0).sum(axis=1) / drawn for wins in won]
         draws.append(np.stack(shares_won))
-        if settings[0].family == "annotators":
-            passed = [
-                Figures(sums.rows((slice(None), half)), each).passed
-                for half, each in zip(halves, settings, strict=False)
-            ]
-            n_passed += np.count_nonzero(np.all(passed, axis=0), axis=0)
+        if settings.family == "annotators":
+            rates = Figures(sums.rows(decides), settings).approximate_winning_rate(n_items)
+            n_passed += np.count_nonzero(passes(rates), axis=0)
     return np.concatenate(draws, axis=1), n_passed / plan.n_resamples
 
 

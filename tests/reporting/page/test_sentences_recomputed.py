@@ -164,7 +164,7 @@ OF_A_JUDGE = {
     r"\((?P<p>p .+)\)\.": is_crowd,
     r"It is closer to the people than always “.+” \(ρ (?P<rho>\S+) against (?P<other>\S+), "
     r"(?P<p>p .+)\)\.": is_closer_in_crowd,
-    r"By the t-test, ω is at least \.5 in (?P<share>\S+) of resamples\.": is_close,
+    r"ω is at least \.5 in (?P<share>\S+) of resamples\.": is_close,
     r"Failed calls decide: without its (?P<n>\d+) failed calls? ω is (?P<omega>\S+)\.": (
         do_failures_decide
     ),
