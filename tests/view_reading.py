@@ -12,7 +12,7 @@ class Reading:
     """A view in one language."""
 
     def __init__(self, view, language="en"):
-        self.view, self.speaker = view, Speaker(language, view.catalog)
+        self.view, self.speaker = view, Speaker(language)
 
     def say(self, thing):
         """Say one thing; a track stays as it is."""

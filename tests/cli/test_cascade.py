@@ -105,11 +105,6 @@ def n_served(server):
     return sum(server.served.values())
 
 
-def unboxed(text):
-    """Give a message without the box around it."""
-    return " ".join(text.replace("│", " ").split())
-
-
 def judged(call, *options, items="items.jsonl", output="out.parquet"):
     return call(
         "judge", items, "--rubric", "tiny.yaml", "--judge", "cascade.yaml", "-o", output, *options
@@ -147,31 +142,6 @@ def test_a_file_is_judged_by_both_and_examined_as_one(call, place, faulty_server
 
 
 @pytest.mark.ci
-def test_the_same_command_again_calls_nothing(call, place, faulty_server):
-    judged(call)
-    n_before = n_served(faulty_server)
-
-    done = judged(call, "--json")
-
-    assert n_served(faulty_server) == n_before
-    assert done.json["calls"]["n_calls"] == 0
-    assert done.json["calls"]["n_kept"] == 60 - n_before
-    assert done.json["source"] == "cascade"
-    assert done.json["asked"]["first"]["name"] == "tiny-judge"
-
-
-@pytest.mark.ci
-def test_verdicts_go_to_standard_output_too(call, place):
-    done = judged(call, "--layout", "wide", output="-")
-
-    rows = [json.loads(line) for line in done.out.splitlines()]
-    expected = expected_of(place)
-    assert [row["item"] for row in rows] == list(expected)
-    for row in rows:
-        assert [row[name] for name in QUESTIONS] == pytest.approx(expected[row["item"]][1])
-
-
-@pytest.mark.ci
 def test_a_dry_run_says_what_would_go_on_and_what_it_costs(call, place, faulty_server):
     n_on = sum(goes_on for goes_on, _ in expected_of(place).values())
 
@@ -200,44 +170,6 @@ def test_the_cost_of_a_run_can_be_limited_and_the_next_goes_on(call, place, faul
     assert 0 < n_before < n_on
     assert done.code == 0
     assert n_served(faulty_server) == n_on
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    "options", [("--mode", "single"), ("--concurrency", "3"), ("--price", "1,2")]
-)
-def test_what_the_file_says_is_not_said_beside_it(call, place, options):
-    done = judged(call, *options)
-
-    assert done.code == 2
-    assert "cascade.yaml" in done.err
-    assert f"must say everything about its judges, got {options[0]}" in unboxed(done.err)
-
-
-def test_the_prompt_that_is_shown_is_the_one_of_the_file(call, place, faulty_server):
-    write_cascade(place, faulty_server, more="language: zh")
-    options = ("--rubric", "tiny.yaml", "--show-prompt")
-
-    found = call("judge", *options, "--judge", "cascade.yaml").out
-    expected = call(
-        *("judge", *options, "--judge", "openai/test"),
-        *("--probability", "stated", "--prompt-language", "zh"),
-    ).out
-
-    assert "##### openai/test #####" in found
-    assert expected.strip() in found
-
-
-def test_a_call_that_fails_is_a_failure(call, place, faulty_server):
-    faulty_server.script = lambda item, n: "refusal"
-
-    done = judged(call)
-
-    frame = pl.read_parquet("out.parquet").filter(pl.col("source") != "derived")
-    on = {name for name, (goes_on, _) in expected_of(place).items() if goes_on}
-    assert done.code == 0
-    assert set(frame.filter(pl.col("probability").is_null())["item"]) == on
-    assert "failed: refusal" in done.out
 
 
 def test_what_is_wrong_with_the_file_is_one_line(call, place):
@@ -327,16 +259,6 @@ def test_a_reward_is_fitted_and_scored_with_it(call, place, comparisons, faulty_
     assert unasked.code == 1
     assert "a cascade of 'tiny.npz' and the language model 'openai/test'" in unasked.err
     assert "Say 'own'" in unasked.err
-
-
-def test_a_fit_refuses_what_the_file_says(call, place, comparisons):
-    done = call(
-        *("fit", comparisons, "--judge", "cascade.yaml", "--rubric", "tiny.yaml"),
-        *("--mode", "single", "-o", "reward.json"),
-    )
-
-    assert done.code == 2
-    assert "must say everything about its judges, got --mode" in unboxed(done.err)
 
 
 def test_a_strangers_file_has_no_key_sent_and_the_way_out_works(call, place, monkeypatch):

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 
-import polars as pl
 import pytest
 
 from cli.test_cascade import (  # noqa: F401  # two fixtures among them
@@ -167,44 +166,6 @@ def test_a_model_that_lets_nobody_in_ends_the_run_and_the_next_goes_on(
     assert set(faulty_server.replied.values()) == {1}
 
 
-def test_a_score_whose_model_always_fails_has_what_the_first_judge_knows(
-    call, folder, faulty_server
-):
-    faulty_server.script = lambda item, n_before: "refusal"
-    expected = expected_of(folder)
-
-    done = call(*SCORE)
-
-    n_on = sum(is_on for is_on, _ in expected.values())
-    frame = pl.read_csv("rewards.csv")
-    assert done.code == 0
-    assert f"{60 - n_on} of 60 items scored" in done.out
-    for item, reward, why in frame.select("item", "reward", "missing").iter_rows():
-        is_on, values = expected[item]
-        if is_on:
-            assert reward is None
-            assert "refusal by the judge" in why
-        else:
-            assert reward == pytest.approx(2 * values[0] - values[1])
-
-
-@pytest.mark.ci
-def test_a_fit_and_an_examination_whose_model_always_fails_set_its_items_aside(
-    call, folder, faulty_server
-):
-    faulty_server.script = lambda item, n_before: "refusal"
-    n_on = len(asked_about(folder, FIT))
-
-    fitted = call(*FIT)
-    examined = call(*EXAMINE)
-
-    assert fitted.code == examined.code == 0, fitted.err + examined.err
-    assert f"{n_on} rows set aside" in fitted.err
-    assert "refusal by the judge" in fitted.err
-    assert len(examined.json["dropped"]) == n_on
-    assert all("refusal by the judge" in row["reason"] for row in examined.json["dropped"])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [FIT, SCORE, EXAMINE], ids=["fit", "score", "examine"])
 def test_ctrl_c_and_the_same_command_again_pay_for_nothing_twice(
@@ -288,70 +249,3 @@ def test_drafts_are_verified_by_both_and_the_model_is_asked_once(synthesize, fol
     assert dict(faulty_server.served) == dict.fromkeys(expected, 1)
     assert done.json["judge_calls"]["n_kept"] > 0
     assert again.json["judge_calls"]["n_calls"] == 0
-
-
-def test_a_synthesis_whose_model_always_fails_keeps_what_the_first_judge_knows(
-    synthesize, folder, faulty_server
-):
-    faulty_server.script = lambda item, n_before: "refusal"
-    expected = goes_on(folder, drafts())
-
-    done = synthesize("--json")
-
-    written = (folder / "written.jsonl").read_text(encoding="utf-8")
-    assert done.code == 0, done.err
-    assert done.json["judge_calls"]["failures"].keys() == {"refusal by the judge"}
-    assert written
-    assert not any(f"({item})" in written for item in expected)
-
-
-@pytest.mark.ci
-def test_a_synthesis_whose_model_lets_nobody_in_ends_and_the_next_goes_on(
-    synthesize, folder, faulty_server, writer
-):
-    faulty_server.script = lambda item, n_before: "no_access"
-
-    stopped = synthesize()
-    n_drafts = writer.served.total()
-    faulty_server.script = lambda item, n_before: "ok"
-    done = synthesize("--json")
-
-    assert stopped.code == 1
-    assert "HTTP 401" in stopped.err
-    assert "Traceback" not in stopped.err
-    assert done.code == 0, done.err
-    assert writer.served.total() == n_drafts  # drafts are paid for once
-    assert set(faulty_server.replied) == goes_on(folder, drafts())
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "match"),
-    [
-        ("[0.2, 0.8]", "[0.8, 0.2]", "the lower one first, got [0.8, 0.2]"),
-        ("tiny.npz", "gone.npz", "'gone.npz', which is no file"),
-    ],
-)
-def test_a_synthesis_with_a_wrong_cascade_writes_nothing(
-    synthesize, folder, faulty_server, writer, old, new, match
-):
-    change_cascade(folder, old, new)
-
-    done = synthesize()
-
-    assert done.code == 1
-    assert match in done.err
-    assert writer.served.total() == n_served(faulty_server) == 0
-
-
-def test_a_most_of_dollars_bounds_what_the_cascade_of_a_synthesis_spends(
-    synthesize, folder, faulty_server, writer
-):
-    stopped = synthesize("--price", "0,0", "--max-cost", "0.001")
-    n_drafts, n_first = writer.served.total(), n_served(faulty_server)
-    done = synthesize("--price", "0,0", "--max-cost", "1000")
-
-    assert stopped.code == 1
-    assert "max-cost" in stopped.err
-    assert done.code == 0, done.err
-    assert n_first < len(goes_on(folder, drafts())) == n_served(faulty_server)
-    assert writer.served.total() == n_drafts

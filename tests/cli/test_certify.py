@@ -1,6 +1,7 @@
 """`voirdire certify check`: exit 3 where anything is not as it was certified."""
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -20,7 +21,7 @@ def certificate(call, files, tmp_path):
 def test_a_certificate_holds_for_its_files_in_any_format_and_order(call, files, certificate):
     done = call("certify", "check", certificate, *files)
     assert (done.code, done.said) == (0, "")
-    assert done.out == "the certificate holds: labels, settings and outcomes (2) are the same\n"
+    assert "The certificate holds: labels, judges, settings and outcomes are the same." in done.out
 
     shuffled = [x if n % 2 == 0 else x.with_suffix(".parquet") for n, x in enumerate(files)]
     for old, new in zip(files[1::2], shuffled[1::2], strict=True):
@@ -48,10 +49,11 @@ def test_one_changed_label_exits_3_and_is_named(call, files, certificate, tmp_pa
 
     assert "does not hold" in page.read_text("utf-8")
     assert done.code == 3
-    head, first, *_ = done.out.splitlines()
-    assert head.startswith("the certificate does not hold, ")
+    assert "The certificate does not hold (" in done.out
     what = "data" if side == "humans" else "judge good"
-    assert first.startswith(f"  {what}: certified sha256:")
+    assert re.search(
+        rf"^Certified: sha256:.*\nNow: sha256:.*\n+What\s*\n─+\n{what}", done.out, re.M
+    )
 
 
 def test_declared_settings_must_be_those_of_the_certificate(call, files, certificate):
@@ -60,7 +62,8 @@ def test_declared_settings_must_be_those_of_the_certificate(call, files, certifi
 
     done = call("certify", "check", certificate, *files, *declared, "experts")
     assert done.code == 3
-    assert "setting epsilon_reason: certified skilled, now experts" in done.out
+    assert "Certified: skilled\nNow: experts\n" in done.out
+    assert "\nsetting epsilon_reason\n" in done.out
 
 
 def test_a_rubric_that_the_certificate_does_not_name_is_a_change(call, files, certificate):

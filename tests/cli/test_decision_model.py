@@ -1,7 +1,6 @@
 """`voirdire examine` of a decision model whose truth and miscalibration are known."""
 
 import json
-import threading
 
 import numpy as np
 import pytest
@@ -98,43 +97,6 @@ def test_reliability_is_told_by_slice(call, study, tmp_path):
 
 
 @pytest.mark.edges
-def test_a_run_says_whether_it_answers_the_same_again(call, study):
-    """A model that says the other thing in 1 of 5 answers, whatever was asked before."""
-    decider, _, majority = study
-    draws, lock = np.random.default_rng(3), threading.Lock()
-
-    def chance(state, name, option):
-        with lock:
-            turned = draws.random() < 0.2
-        return 0.9 if majority[int(state["response"].split()[1])] ^ turned else 0.1
-
-    decider.chance = chance
-    asked = ("--rubric", "tiny.yaml", "--judge", "systemone/m", "--base-url", decider.url)
-    people = ("--humans", "people.jsonl", "--items", "items.jsonl", "--probe", "prompt")
-
-    told = call("examine", *people, *asked, "--json")
-
-    [report] = json.loads(told.out)["probes"]
-    rate = report["stability"]["flip_rate"]
-    assert rate["low"] < 2 * 0.2 * 0.8 < rate["high"]  # one of two answers is turned
-    assert report["stability"]["mean_difference"] == pytest.approx(0.8 * rate["estimate"])
-    assert [row["is_found"] for row in report["probes"]] == [False]
-
-
-@pytest.mark.edges
-def test_a_probe_that_is_none_is_refused_before_anything_is_sent(call, study):
-    decider, _, _ = study
-    asked = ("--rubric", "tiny.yaml", "--judge", "systemone/m", "--base-url", decider.url)
-    people = ("--humans", "people.jsonl", "--items", "items.jsonl", "--probe", "ordre")
-
-    done = call("examine", *people, *asked)
-
-    assert done.code == 1
-    assert "got 'ordre'. Perhaps" in done.err
-    assert decider.bodies == []
-
-
-@pytest.mark.edges
 def test_gold_labels_count_before_the_majority(call, study, tmp_path):
     decider, sure, majority = study
     truth = majority ^ (np.arange(N_ITEMS) % 10 == 0)
@@ -164,13 +126,3 @@ def test_where_no_calibrator_helps_the_run_goes_on_to_its_gate(call, study, tmp_
     assert "calibration.json is not written, since no calibrator helps" in done.err
     assert "gate not passed" in done.err
     assert not (tmp_path / "calibration.json").exists()
-
-
-@pytest.mark.edges
-def test_options_of_a_model_need_a_model(call, study):
-    people = ("--humans", "people.jsonl", "--items", "items.jsonl")
-
-    done = call("examine", *people, "--judges", "people.jsonl", "--base-url", "http://localhost")
-
-    assert done.code == 2
-    assert "nobody is asked. Name a `--judge`" in done.err

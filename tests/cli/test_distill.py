@@ -1,9 +1,6 @@
 """`voirdire distill`: a judge from labels, and what it says when it cannot be made."""
 
-import json
 import shlex
-import subprocess
-import sys
 
 import pytest
 
@@ -57,21 +54,6 @@ def test_what_is_printed_is_the_card_and_the_next_command(call, given, tmp_path)
     assert "learnt 2 questions from 120 items" in done.out
 
 
-def test_verdicts_on_other_responses_of_the_same_ids_teach_nothing(call, given, rows, tmp_path):
-    call("distill", *given)
-    taught = ["--judge", tmp_path / "made.npz", "--rubric", tmp_path / "tiny.yaml"]
-    verdicts = tmp_path / "verdicts.jsonl"
-    call("judge", given[0], *taught, "-o", verdicts)
-    again = ["--labels", verdicts, "--rubric", tmp_path / "tiny.yaml", "-o", tmp_path / "b.npz"]
-    assert call("distill", given[0], *again).code == 0
-    other = write_items(tmp_path / "other.jsonl", make_items(120, seed=4))
-
-    done = call("distill", other, *again)
-
-    assert done.code == 1
-    assert "`--labels` must be on these responses" in done.err
-
-
 @pytest.mark.ci
 def test_the_next_command_works_as_it_is_printed(call, given, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -93,16 +75,6 @@ def test_json_is_one_object(call, given):
     assert done.json["raters"] == ["ann"]
     assert done.json["fingerprint"].startswith("sha256:")
     assert done.json["card"]["questions"] == ["sorry", "asks"]
-
-
-@pytest.mark.ci
-def test_the_calibrator_is_part_of_the_fingerprint(call, given):
-    found = {
-        call("distill", *given, "--json", "--calibrator", word).json["fingerprint"]
-        for word in ("platt", "temperature")
-    }
-
-    assert len(found) == 2
 
 
 def test_one_question_without_a_rubric(call, given, tmp_path):
@@ -163,16 +135,6 @@ def test_a_question_with_one_answer_is_left_out_by_name(call, given, tmp_path, r
     assert "learnt 1 question from 120 items" in done.out
     assert "--rubric RUBRIC.yaml" not in done.out
     assert load_local_judge(tmp_path / "made.npz").questions == ("sorry",)
-
-
-def test_rows_that_are_no_items_are_named(call, given):
-    with given[0].open("a") as file:
-        file.write("not json\n")
-
-    done = call("distill", *given)
-
-    assert "1 row set aside" in done.err
-    assert f"{given[0]}:121: " in done.err
 
 
 # Usage and errors -----------------------------------------------------------------------------
@@ -239,38 +201,6 @@ def test_what_is_wrong_is_said(call, given, tmp_path, monkeypatch, change, words
     assert (tmp_path / "notes.txt").read_text() == "my notes"
 
 
-def test_no_id_in_common_shows_both_sides(call, given, tmp_path, rows, assert_one_line):
-    write_labels(tmp_path / "labels.csv", [row | {"id": f"x{row['id']}"} for row in rows])
-
-    done = call("distill", *given)
-
-    assert_one_line(done, "got no id in common", "'i0', 'i1', 'i2'", "'xi0', 'xi1'")
-
-
-def test_labels_about_something_else_are_named(call, given, assert_one_line):
-    done = call("distill", *given[:-2], "--rubric", "safety")
-
-    assert_one_line(done, "`--labels` must be about the questions asked for", "'sorry', 'asks'")
-
-
-def test_only_one_answer_everywhere_is_an_error(call, given, tmp_path, rows, assert_one_line):
-    for row in rows:
-        row["truth"] = dict.fromkeys(row["truth"], True)
-    write_labels(tmp_path / "labels.csv", rows)
-
-    done = call("distill", *given)
-
-    assert_one_line(done, "sorry: all 120 labels are yes")
-
-
-def test_too_few_labels_are_an_error(call, given, tmp_path, rows, assert_one_line):
-    write_labels(tmp_path / "labels.csv", rows[:6])
-
-    done = call("distill", *given)
-
-    assert_one_line(done, "groups of items; 5 folds need 5")
-
-
 def test_a_file_that_is_no_judge_is_not_replaced(call, given, tmp_path, assert_one_line):
     (tmp_path / "made.npz").write_bytes(b"PK my archive")
 
@@ -278,27 +208,3 @@ def test_a_file_that_is_no_judge_is_not_replaced(call, given, tmp_path, assert_o
 
     assert_one_line(done, "`--output` must not replace", "which is no judge")
     assert (tmp_path / "made.npz").read_bytes() == b"PK my archive"
-
-
-@pytest.mark.ci
-def test_a_judge_is_replaced(call, given):
-    call("distill", *given)
-
-    assert call("distill", *given, "--name", "again").code == 0
-
-
-@pytest.mark.ci
-def test_help_loads_nothing_heavy(environment):
-    code = (
-        "import json, sys; sys.argv = ['voirdire', 'distill', '-h']\n"
-        "from voirdire.cli import run\n"
-        "try: run()\nexcept SystemExit: pass\n"
-        "print(json.dumps(sorted({'numpy', 'polars', 'sklearn'} & set(sys.modules))),"
-        " file=sys.stderr)"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-
-    assert json.loads(done.stderr) == []

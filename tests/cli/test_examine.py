@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from importlib.resources import files as package_files
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -100,24 +99,6 @@ def test_the_published_figures_come_out(call, shared_dir, name):
         )
 
 
-def test_a_real_program_gives_the_published_verdicts(execute, shared_dir):
-    published = json.loads((shared_dir / "reference" / "alt_test_published.json").read_text())[
-        "wax"
-    ]
-    folder = shared_dir / "data" / "alttest" / "wax"
-
-    done = execute(
-        *("examine", "--humans", "human_annotations.json", "--judges", "llm_annotations.json"),
-        *("--epsilon", "0.1"),
-        cwd=folder,
-    )
-
-    assert published["judges"]["gemini_pro"]["winning_rate"]["0.10"] == 0.5
-    assert (done.code, done.said) == (0, "")
-    assert re.search(r"^gemini_pro +✓ passed +\.50", done.out, re.M)
-    assert re.search(r"^mistral-v03 +✗ worse +\.00", done.out, re.M)
-
-
 # Files ----------------------------------------------------------------------------------------
 
 
@@ -185,15 +166,6 @@ def test_judges_come_from_standard_input(
         assert_is(by_judge(done)[name], result)
 
 
-def test_annotators_come_from_the_standard_input_of_a_real_program(execute, files):
-    given = files[1].read_bytes()
-
-    done = execute("examine", "--humans", "-", "--format", "csv", *files[2:], "--json", stdin=given)
-
-    assert (done.code, done.said) == (0, "")
-    assert by_judge(done)["good"]["n_items"] == 60
-
-
 def test_several_files_are_read_under_each_other(call, study, write, expected):
     paths = {
         name: write(
@@ -224,55 +196,6 @@ def test_several_files_are_read_under_each_other(call, study, write, expected):
         assert row["advantage_probability"] == pytest.approx(result.advantage_probability)
 
 
-def test_other_names_for_columns(call, study, write, expected):
-    humans = write(
-        "h.csv",
-        "text,who,answer\n"
-        + "".join(f"{i},{n},{x}\n" for n, g in study["humans"].items() for i, x in g.items()),
-    )
-    judges = write(
-        "j.csv",
-        "text,model,answer\n"
-        + "".join(f"{i},{n},{x}\n" for n, g in study["judges"].items() for i, x in g.items()),
-    )
-    named = ["item=text", "annotator=who", "judge=model", "label=answer"]
-
-    done = call(
-        "examine", "--humans", humans, "--judges", judges, *repeated("--column", named), "--json"
-    )
-
-    assert (done.code, done.said) == (0, "")
-    assert_is(by_judge(done)["good"], expected()["good"])
-
-
-def test_chosen_columns_are_the_annotators(call, study, write, files):
-    names = list(study["humans"])
-    lines = [",".join(["item", "comment", *names])]
-    lines += [
-        ",".join([item, "free text", *(study["humans"][name][item] for name in names)])
-        for item in study["humans"]["ann"]
-    ]
-    humans = write("wide.csv", "\n".join(lines))
-
-    done = call("examine", "--humans", humans, *files[2:], *repeated("--rater", names), "--json")
-
-    people = [person["annotator"] for person in by_judge(done)["good"]["annotators"]]
-    assert people == names
-
-
-def test_it_runs_from_another_folder_with_paths_of_its_own(execute, files, tmp_path):
-    (tmp_path / "deep").mkdir()
-
-    done = execute(
-        *("examine", "--humans", "../humans.csv", "--judges", "../judges.csv"),
-        *("--certificate", "../record.json", "--json"),
-        cwd=tmp_path / "deep",
-    )
-
-    assert (done.code, done.said) == (0, "")
-    assert json.loads((tmp_path / "record.json").read_text())["schema"] == "voirdire.certificate/1"
-
-
 # Errors ---------------------------------------------------------------------------------------
 
 
@@ -297,17 +220,6 @@ def test_missing_columns_are_all_named_with_the_option(call, tmp_path):
 
     options = "--column item=text_id --column annotator=coder --column label=code"
     assert f"Name them with {options}." in done.said
-
-
-def test_ids_that_do_not_meet_are_shown(call, tmp_path):
-    rows = [f"t{n},{who},yes\n" for n in range(3) for who in ("ann", "bob")]
-    (tmp_path / "people.csv").write_text("item,annotator,label\n" + "".join(rows))
-    (tmp_path / "gpt.csv").write_text("item,label\n0,yes\n1,no\n")
-    files = str(tmp_path / "people.csv"), str(tmp_path / "gpt.csv")
-
-    done = call("examine", "--humans", files[0], "--judges", files[1])
-
-    assert "in common for 'gpt': its first item is '0', and theirs 't0'." in done.said
 
 
 @pytest.mark.edges
@@ -427,12 +339,6 @@ def test_an_unknown_judge_is_a_usage_error(call, files):
     assert "`--only` must be one of 'bad', 'good', got 'nobody'" in done.said
 
 
-def test_labels_of_another_kind_say_what_was_wrong_with_them(call, files, assert_one_line):
-    done = call("examine", *files, "--kind", "scale")
-
-    assert_one_line(done, "a finite number")
-
-
 def test_no_item_in_common_is_our_error(call, files, write, assert_one_line):
     judges = write("j.json", {"stranger": {"elsewhere": "yes"}})
 
@@ -507,12 +413,6 @@ def test_alignments_declare_the_kind(call, write, options, kind):
     assert done.json["dropped"] == []
 
 
-def test_the_same_alignment_twice_is_examined_once(call, files):
-    done = call("examine", *files, "--alignment", "accuracy", "--alignment", "accuracy", "--json")
-
-    assert len(done.json["examinations"]) == 2
-
-
 # Options --------------------------------------------------------------------------------------
 
 
@@ -562,24 +462,6 @@ def test_margins_stand_in_the_order_given_in_json(call, files):
     assert [row["epsilon"] for row in done.json["examinations"]] == [0.3, 0.0, 0.1] * 2
 
 
-def test_the_default_margin_is_a_fifth(call, files):
-    assert {row["epsilon"] for row in call("examine", *files, "--json").json["examinations"]} == {
-        0.2
-    }
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("chosen", [["good"], ["bad", "good"]])
-def test_only_the_chosen_judges_are_examined(call, files, chosen):
-    everybody = call("examine", *files, "--json")
-
-    done = call("examine", *files, *repeated("--only", chosen), "--json")
-
-    assert set(by_judge(done)) == set(chosen)
-    for name in chosen:
-        assert figures(by_judge(done)[name]) == figures(by_judge(everybody)[name])
-
-
 def test_clusters_come_from_a_column_of_the_annotations(call, study, write, files):
     rows = [
         f"{item},{name},{label},thread{int(item[1:]) // 3}"
@@ -616,17 +498,6 @@ def test_probabilities_become_labels_at_the_threshold(call, study, write, files,
     assert by_judge(done)["j"]["worst_case"]["n_failures"] == failed
 
 
-def test_the_threshold_itself_is_true(call, study, write, files):
-    rows = [{"item": item, "judge": "j", "probability": 0.5} for item in study["humans"]["ann"]]
-    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-
-    done = call("examine", *files[:2], "--judges", judges, "--kind", "boolean", "--json")
-
-    always = dict.fromkeys(study["humans"]["ann"], True)
-    result = voirdire.alt_test(always, study["humans"], kind="boolean")
-    assert_is(by_judge(done)["j"], result)
-
-
 @pytest.mark.ci
 def test_against_gold_the_margin_is_0(call, study, write, files):
     gold = study["judges"]["good"]
@@ -642,36 +513,6 @@ def test_against_gold_the_margin_is_0(call, study, write, files):
     assert_is(row, result)
     assert by_judge(done)["good"]["advantage_probability"] == 1.0
     assert by_judge(declared)["bad"]["epsilon"] == 0.1
-
-
-def test_words_for_no_answer(call, study, write, files):
-    humans = {
-        name: labels | {"i0": "N/A", "i1": "skip"} for name, labels in study["humans"].items()
-    }
-    path = write("h.json", humans)
-
-    done = call(
-        "examine", "--humans", path, *files[2:], *repeated("--missing", ["N/A", "skip"]), "--json"
-    )
-
-    assert by_judge(done)["good"]["n_items"] == 58
-    assert {row["reason"] for row in done.json["dropped"] if row["rater"] == "ann"} == {
-        "missing label"
-    }
-
-
-def test_sets_in_text_cells_are_parted_by_the_separator(call, write):
-    rows = [(f"i{row}", ["a|b", "b", ""][row % 2]) for row in range(40)]
-    humans = write("h.csv", "item,x,y,z\n" + "".join(f"{i},{s},{s},{s}\n" for i, s in rows))
-    judges = write("j.csv", "item,label\n" + "".join(f"{i},{s}\n" for i, s in rows))
-
-    done = call(
-        *("examine", "--humans", humans, "--judges", judges, "--separator", "|"),
-        *("--alignment", "jaccard", "--labels", "a,b,c", "--json"),
-    )
-
-    assert done.json["examinations"][0]["advantage_probability"] == 1.0
-    assert done.json["examinations"][0]["settings"]["labels"] == ["a", "b", "c"]
 
 
 def test_labels_outside_the_universe_are_dropped_and_listed(call, study, files, write):
@@ -733,20 +574,6 @@ def test_one_question_among_others_of_another_kind(call, two_questions, expected
     assert done.json["pooled"] == []
 
 
-def test_questions_from_standard_input(call, two_questions):
-    given = (
-        two_questions[3]
-        .read_bytes()
-        .split(b'{"item": "i0", "judge": "good", "question": "stars"')[0]
-    )
-    asked = repeated("--question", ["helpful", "polite"])
-
-    done = call("examine", *two_questions[:2], "--judges", "-", *asked, "--json", stdin=given)
-
-    assert (done.code, done.said) == (0, "")
-    assert len(done.json["examinations"]) == 4
-
-
 def test_an_unknown_question_is_our_error(call, two_questions, assert_one_line):
     assert_one_line(call("examine", *two_questions, "--question", "rude"), "'rude'", "'polite'")
 
@@ -786,31 +613,6 @@ def test_the_certificate_is_written_whole(call, files, tmp_path):
     ]
 
 
-@pytest.mark.ci
-def test_two_runs_write_the_same_content(call, files, tmp_path):
-    for name in ("first.json", "second.json"):
-        call("examine", *files, "--certificate", tmp_path / name)
-
-    first, second = (
-        json.loads((tmp_path / f"{name}.json").read_text()) for name in ("first", "second")
-    )
-    assert first["content_hash"] == second["content_hash"]
-    assert first | {"created": None} == second | {"created": None}
-
-
-def test_the_threshold_is_in_the_certificate(call, study, write, files, tmp_path):
-    rows = [{"item": item, "judge": "j", "probability": 0.7} for item in study["humans"]["ann"]]
-    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-
-    call(
-        *("examine", *files[:2], "--judges", judges, "--kind", "boolean", "--threshold", "0.6"),
-        *("--certificate", tmp_path / "record.json"),
-    )
-
-    settings = json.loads((tmp_path / "record.json").read_text())["settings"]
-    assert settings["threshold"] == 0.6
-
-
 def test_verdicts_bring_their_threshold_and_fingerprint_to_the_certificate(
     call, study, write, files, tmp_path
 ):
@@ -837,35 +639,6 @@ def test_verdicts_bring_their_threshold_and_fingerprint_to_the_certificate(
     assert record["settings"]["threshold"] == 0.7
     assert other["settings"]["threshold"] == 0.5
     assert record["judges"]["j"]["fingerprint"] == "sha256:1"
-
-
-def test_gold_labels_are_in_the_certificate(call, study, write, files, tmp_path):
-    gold = study["judges"]["good"]
-    path = write("gold.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in gold.items()))
-
-    call("examine", *files, "--gold", path, "--certificate", tmp_path / "record.json")
-
-    record = json.loads((tmp_path / "record.json").read_text())
-    assert record["settings"]["gold"] is True
-    assert re.fullmatch("sha256:[0-9a-f]{64}", record["gold_hash"])
-    assert record["gold_hash"] != record["data_hash"]
-
-
-@pytest.mark.ci
-def test_a_certificate_replaces_a_certificate_and_nothing_else(
-    call, files, tmp_path, assert_one_line
-):
-    record = tmp_path / "record.json"
-    before = files[1].read_bytes()
-
-    first = call("examine", *files, "--certificate", record)
-    second = call("examine", *files, "--certificate", record, "--epsilon", "0.1")
-    done = call("examine", *files, "--certificate", files[1])
-
-    assert (first.code, second.code) == (0, 0)
-    assert json.loads(record.read_text())["settings"]["epsilon"] == [0.1]
-    assert_one_line(done, "`--certificate` must not replace", "humans.csv")
-    assert files[1].read_bytes() == before
 
 
 def test_a_gate_that_is_not_passed_still_leaves_its_certificate(call, files, tmp_path):
@@ -907,12 +680,6 @@ def test_json_is_what_the_library_writes(call, files):
     assert done.json["examinations"] == written["examinations"]
 
 
-@pytest.mark.edges
-@pytest.mark.parametrize("options", [[], ["--json"], ["--details"], ["--epsilon", "0.1"]])
-def test_stderr_is_the_line_of_what_was_understood(call, files, understood, options):
-    assert call("examine", *files, *options).err == understood
-
-
 def test_what_was_understood_counts_rows_and_names_the_encoding(call, study, files, write):
     rows = [f"{i},{r},{x}" for r, given in study["humans"].items() for i, x in given.items()]
     text = "\n".join(["item,annotator,label", *rows, "i0,zoé,perhaps"])
@@ -927,21 +694,6 @@ def test_what_was_understood_counts_rows_and_names_the_encoding(call, study, fil
         "declare another encoding if letters look wrong)\n"
     )
     assert [(row["rater"], row["value"]) for row in done.json["dropped"]] == [("zoé", "perhaps")]
-
-
-def test_tables_are_on_stdout(call, files):
-    done = call("examine", *files)
-
-    assert done.out.index("good") < done.out.index("bad")
-    assert "✓ passed" in done.out
-    assert "✗ worse" in done.out
-    assert "\x1b" not in done.out
-
-
-def test_details_name_every_annotator(call, files):
-    done = call("examine", *files, "--details")
-
-    assert len(re.findall(r"^(?:good|bad) +(?:ann|bob|eve) ", done.out, re.M)) == 6
 
 
 @pytest.mark.ci
@@ -990,16 +742,6 @@ def toxicity():
         *repeated("--alignment", ["accuracy", "jaccard", "jaccard_macro", "hamming"]),
         *repeated("--epsilon", [0.3, 0, 0.05, 0.15, 0.1, 0.2, 0.25]),
     ]
-
-
-@pytest.mark.ci
-def test_one_run_examines_judges_by_margins_by_alignments(call, toxicity):
-    rows = call("examine", *toxicity, "--json").json["examinations"]
-
-    assert len(rows) == 8 * 4 * 7
-    places = {(row["judge"], row["alignment"], row["epsilon"]) for row in rows}
-    assert len(places) == len(rows)
-    assert {epsilon for _, _, epsilon in places} == set(EPSILONS)
 
 
 @pytest.mark.ci
@@ -1053,25 +795,6 @@ def test_a_report_is_one_page_in_the_language_asked_for(call, files, tmp_path, l
     assert ("标注" in text) == (language == "zh")
 
 
-def test_a_report_never_replaces_somebodys_data(call, files, tmp_path, assert_one_line):
-    labels = Path(files[1])
-    before = labels.read_bytes()
-
-    done = call("examine", *files, "--report", labels)
-
-    assert_one_line(done, "`--report` must not replace", "which is no HTML page")
-    assert labels.read_bytes() == before
-
-
-@pytest.mark.ci
-def test_a_report_replaces_a_report(call, files, tmp_path):
-    page = tmp_path / "report.html"
-
-    first, second = (call("examine", *files, "--report", page) for _ in range(2))
-
-    assert (first.code, second.code) == (0, 0)
-
-
 def test_items_are_sliced_by_what_is_known_about_them(call, files, known):
     all_columns = call("examine", *files, "--items", known, "--json").json
     one = call("examine", *files, "--items", known, "--slice", "language", "--json").json
@@ -1098,10 +821,3 @@ def test_a_column_to_slice_by_must_exist(call, files, known, assert_one_line):
     assert_one_line(
         call("examine", *files, "--items", known, "--slice", "tone"), "column `tone` must exist"
     )
-
-
-def test_without_resamples_there_are_no_intervals(call, files):
-    found = call("examine", *files, "--resamples", "0", "--json").json
-
-    assert all(row["uncertainty"] is None for row in found["examinations"])
-    assert call("examine", *files, "--resamples", "-1").code == 1

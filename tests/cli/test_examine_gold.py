@@ -59,35 +59,6 @@ def test_json_has_every_figure_and_null_for_what_is_none(call, files):
     assert second["classification"]["reason"] is not None
 
 
-def test_details_show_every_figure(call, files, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")  # the heads stand in one line
-
-    done = call("examine", *files, "--details")
-    assert "Temperature" in done.out
-
-    for head in ("Precision", "Brier score", "threshold:"):
-        assert head in done.out
-
-
-@pytest.mark.ci
-def test_a_page_shows_what_the_table_does(call, files, tmp_path):
-    path = tmp_path / "gold.html"
-
-    done = call("examine", *files, "--report", path, "--report-language", "zh")
-
-    assert done.code == 0
-    assert done.err.endswith(f"report: {path}\n")
-    page = path.read_text("utf-8")
-    assert 'lang="zh-Hans"' in page
-    assert "apologises" in page
-
-
-def test_one_question_may_be_asked_for(call, files):
-    done = call("examine", *files, "--question", "refuses", "--json")
-
-    assert [row["question"] for row in done.json["gold"]] == ["refuses"]
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -102,11 +73,6 @@ def test_what_needs_people_is_refused(call, files, options, message):
 
     assert done.code == 2
     assert message in done.err
-
-
-def test_what_is_missing_is_named(call, files):
-    assert "`--judges` is missing." in call("examine", *files[:2]).err
-    assert "`--humans` is missing (or `--gold`" in call("examine", *files[2:]).err
 
 
 def test_a_gold_file_of_scales_says_what_to_do(call, tmp_path, assert_one_line):

@@ -52,14 +52,6 @@ def test_it_is_judging_and_then_examining(call, place):
     assert {path.name for path in place.iterdir()} == before  # nothing is left
 
 
-def test_slices_are_columns_of_the_items_that_are_judged(call, place):
-    found = examined(
-        call, "--judge", "local", "--items", "items.jsonl", "--slice", "source", "--min-items", "5"
-    )
-
-    assert len(found) == 1
-
-
 def test_gold_labels_serve_without_annotators(call, place):
     rows = (place / "labels.csv").read_text().replace(",annotator,", ",gold,").splitlines()
     (place / "gold.csv").write_text(
@@ -112,20 +104,6 @@ def test_a_wrong_file_of_labels_is_seen_before_a_model_is_paid(call, place, faul
     assert done.code == 1
     assert f"{wrong}.csv" in done.err
     assert sum(faulty_server.served.values()) == before
-
-
-def test_labels_from_standard_input_are_read_before_judging(call, place):
-    text = (place / "labels.csv").read_text()
-
-    done = call(
-        *("examine", "--humans", "-", "--format", "csv", "--judge", "local"),
-        *("--items", "items.jsonl", "--resamples", "0", "--json"),
-        stdin=text.encode(),
-    )
-
-    assert done.code == 0, done.err
-    at_once = examined(call, "--judge", "local", "--items", "items.jsonl")
-    assert done.json["examinations"] == at_once
 
 
 @pytest.mark.edges

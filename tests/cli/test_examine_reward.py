@@ -5,7 +5,6 @@ import json
 
 import polars as pl
 import pytest
-from rich.cells import cell_len
 
 from examined_reward import drawn_rows
 from studies.reward.small_reward import RUBRIC, WEIGHTS, items_of
@@ -87,34 +86,6 @@ def test_json_is_that_of_the_library(command, given, asked):
     assert done.json == json.loads(to_json(expected))
 
 
-def test_tables_fit_eighty_columns(command, asked, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-
-    done = command(*asked)
-
-    assert done.code == 0
-    assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
-    words = " ".join(done.out.split())
-    assert "Comparisons that each reward ranks the wrong way" in words
-    assert "refuse: helps and ideal make up 61% of the spread" in words
-
-
-@pytest.mark.ci
-def test_details_show_every_feature(command, asked):
-    brief, whole = command(*asked), command(*asked, "--details")
-
-    names = ("helps", "ideal class", "apology", "rude", "extra", "less_good class")
-    assert not any(f"\n{name} " in brief.out for name in names)
-    assert all(f"\n{name} " in whole.out for name in names)
-
-
-def test_comparisons_may_come_from_standard_input(command, given, asked):
-    done = command("-", *asked[1:], "--json", stdin=given["comparisons"].read_bytes())
-
-    assert done.code == 0
-    assert done.json["error_rates"] == json.loads(to_json(_examined(given)))["error_rates"]
-
-
 def test_an_order_turns_labels_round(command, given, asked):
     order = "illogical > ideal"
 
@@ -144,27 +115,6 @@ def test_a_benchmark_is_read_with_its_verdicts(command, given, asked, tmp_path):
     assert done.json["n_comparisons"] == 0
 
 
-@pytest.mark.ci
-def test_a_page_is_written(command, asked, tmp_path):
-    page = tmp_path / "page.html"
-
-    done = command(*asked, "--report", page, "--report-language", "zh")
-    again = command(*asked, "--report", page)
-
-    assert (done.code, again.code) == (0, 0), done.err
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
-def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line):
-    other = tmp_path / "thesis.md"
-    other.write_text("mine", encoding="utf-8")
-
-    done = command(*asked, "--report", other)
-
-    assert_one_line(done, "`--report` must not replace", other)
-    assert other.read_text(encoding="utf-8") == "mine"
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("typed", "words"),
@@ -178,12 +128,6 @@ def test_what_cannot_be_meant_is_a_usage_error(command, given, typed, words):
 
     assert (done.code, done.out) == (2, "")
     assert words in " ".join(done.err.replace("│", " ").split())
-
-
-def test_a_file_that_is_no_reward_is_an_error_in_one_line(command, given, assert_one_line):
-    done = command(given["comparisons"], "--reward", given["comparisons"])
-
-    assert_one_line(done)
 
 
 def test_a_reward_without_a_judge_needs_verdicts(command, given, assert_one_line):
@@ -243,10 +187,6 @@ def test_verdicts_on_other_completions_are_an_error_and_no_page(
 
     assert_one_line(done, "at least one comparison that can be ranked", "no verdict")
     assert not (tmp_path / "page.html").exists()
-
-
-def test_a_behavior_that_the_rubric_lacks_is_refused(command, asked, assert_one_line):
-    assert_one_line(command(*asked, "--behavior", "refse"), "`--behavior` must be in rubric")
 
 
 @pytest.mark.edges

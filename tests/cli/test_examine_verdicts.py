@@ -1,7 +1,5 @@
 """`voirdire examine` on what `voirdire judge` wrote: every kind of question, file and folder."""
 
-import shutil
-
 import polars as pl
 import pytest
 
@@ -96,12 +94,6 @@ def test_every_kind_is_examined_from_every_file(examine, judged, question, suffi
     assert row["n_items"] == alone.n_items
 
 
-def test_propositions_of_a_mixed_rubric_are_still_no_words(examine, judged, assert_one_line):
-    done = examine("--judges", judged / "kinds.csv", question="sorry")
-
-    assert_one_line(done, "`--kind` must be 'boolean' for verdicts with a probability")
-
-
 def test_labels_without_a_question_are_told_to_name_it(call, judged, assert_one_line, tmp_path):
     humans = tmp_path / "labels.csv"
     pl.DataFrame(human_rows(["better"])).drop("question").write_csv(humans)
@@ -126,28 +118,6 @@ def test_a_folder_of_several_judges_is_examined_whole(examine, folder):
     assert judges_in(done) == ["first", "second"]
 
 
-def test_a_folder_may_hold_verdicts_in_every_format(examine, judged, tmp_path):
-    for name, suffix in zip("abc", SUFFIXES, strict=True):
-        frame = pl.read_parquet(judged / "pairs.parquet").with_columns(judge=pl.lit(name))
-        path = tmp_path / f"{name}{suffix}"
-        {".parquet": frame.write_parquet, ".jsonl": frame.write_ndjson, ".csv": frame.write_csv}[
-            suffix
-        ](path)
-
-    done = examine("--judges", tmp_path, "--json")
-
-    assert judges_in(done) == ["a", "b", "c"]
-
-
-def test_a_folder_without_verdicts_says_so(examine, tmp_path, assert_one_line):
-    (tmp_path / "v.parquet.dropped.jsonl").write_text("{}\n")
-    (tmp_path / "notes.txt").write_text("hello")
-
-    done = examine("--judges", tmp_path)
-
-    assert_one_line(done, "got the folder", "without any", ".parquet, .jsonl, .csv")
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     "row",
@@ -167,17 +137,6 @@ def test_items_are_told_from_verdicts(examine, tmp_path, assert_one_line, row):
 
     assert_one_line(as_judges, "items.jsonl", "look like items to be judged", "`voirdire judge`")
     assert_one_line(as_humans, "look like items to be judged", "labels that people gave")
-
-
-def test_labels_beside_responses_are_labels(examine, judged, tmp_path):
-    labels = pl.read_csv(judged / "humans.csv", infer_schema=False).with_columns(
-        prompt=pl.lit("p"), response=pl.lit("r")
-    )
-    labels.write_csv(tmp_path / "labels.csv")
-
-    done = examine("--judges", judged / "pairs.csv", humans=tmp_path / "labels.csv")
-
-    assert (done.code, done.said) == (0, "")
 
 
 def test_one_name_with_two_fingerprints_is_refused(examine, judged, tmp_path, assert_one_line):
@@ -202,11 +161,3 @@ def test_one_name_with_other_items_in_each_file_is_said(examine, judged, tmp_pat
     assert done.said.startswith("note: 'scripted' has verdicts on 25 items in ")
     assert ", 15 items in " in done.said
     assert done.json["examinations"] == whole.json["examinations"]
-
-
-def test_the_same_file_twice_is_not_two_judges(examine, judged, tmp_path):
-    shutil.copy(judged / "pairs.parquet", tmp_path / "copy.parquet")
-
-    done = examine("--judges", judged / "pairs.parquet", "--judges", tmp_path / "copy.parquet")
-
-    assert (done.code, done.said) == (0, "")

@@ -75,11 +75,6 @@ SPARSE = [
 ]
 
 
-@pytest.mark.parametrize("word", ["NA", "NaN", "null"])
-def test_what_programs_write_for_nothing_is_no_answer(figures, word):
-    assert figures(table(replaced(SPARSE, word, in_place_of=""))) == figures(table(SPARSE))
-
-
 @pytest.mark.parametrize("word", ["none", "-", "--", "?", "unsure", "n/a", "."])
 def test_the_line_of_a_word_that_may_mean_nothing_works(figures, word):
     text = table(replaced(SPARSE, word, in_place_of=""))
@@ -88,29 +83,6 @@ def test_the_line_of_a_word_that_may_mean_nothing_works(figures, word):
 
     assert figures(text, *shlex.split(advice[1])) == figures(table(SPARSE))
     assert figures(text, *shlex.split(advice[2]))[2] == 40
-
-
-WORDING = {"1": "awful", "2": "bad", "3": "fair", "4": "good", "5": "great"}
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda number: f"{number},0",
-        lambda number: f"{number}/5",
-        lambda number: f"{number} out of 5",
-        lambda number: f"{number} - {WORDING[number]}",
-        lambda number: f"{number}: {WORDING[number]}",
-        lambda number: f"{number}.00",
-        lambda number: f"{number} stars",
-    ],
-)
-def test_numbers_as_people_write_them_change_no_figure(figures, write):
-    rows = [[name, *map(write, cells)] for name, *cells in NUMBERS]
-
-    clean = figures(table(NUMBERS), "--alignment", "neg_rmse")
-    assert figures(table(rows, mark=";"), "--alignment", "neg_rmse") == clean
-    assert figures(table(rows, mark="\t"), "--kind", "scale", name="labels.tsv") == clean
 
 
 @pytest.mark.parametrize("code", ["99", "999", "-1", "-9"])
@@ -122,78 +94,3 @@ def test_the_line_of_a_code_for_nothing_works(figures, code):
     advice = re.search(r"Declare (--missing.*) if so", figures(text, *options))
 
     assert figures(text, *options, *shlex.split(advice[1])) == figures(table(blank), *options)
-
-
-@pytest.mark.parametrize(
-    ("people", "judge"), [("{}/5", "{}/10"), ("{}/5", "{}0"), ("{}0%", "{}0"), ("{}0", "{}0%")]
-)
-def test_two_ways_to_write_a_scale_are_no_study(call, tmp_path, people, judge):
-    cells = [1 + n % 5 for n in range(40)]
-    for name, form in (("humans", people), ("judges", judge)):
-        raters = ("ann", "bob") if name == "humans" else ("gpt",)
-        rows = [",".join([f"i{n}", *(form.format(x) for _ in raters)]) for n, x in enumerate(cells)]
-        text = "\n".join([",".join(["item", *raters]), *rows]) + "\n"
-        (tmp_path / f"{name}.csv").write_text(text)
-
-    done = call(
-        *("examine", "--humans", tmp_path / "humans.csv"),
-        *("--judges", tmp_path / "judges.csv", "--kind", "scale"),
-    )
-
-    assert done.code == 1
-    assert "must be of one scale" in done.err
-
-
-# Votes, truth values and tables in other forms ----------------------------------------------------
-
-VOTES = made_rows(["A", "B", "tie"])
-
-
-@pytest.mark.parametrize(
-    "forms",
-    [
-        ("1", "2", "0"),
-        ("[[A]]", "[[B]]", "[[C]]"),
-        ("A>B", "B>A", "A=B"),
-        ("A >> B", "A<B", "B=A"),
-        ("[A]", "[b]", "Tie (both bad)"),
-    ],
-)
-def test_votes_in_other_forms_are_votes(figures, forms):
-    words = dict(zip(("A", "B", "tie"), forms, strict=True))
-    rows = [[item, *map(words.get, cells)] for item, *cells in VOTES]
-
-    found = figures(table(rows), "--kind", "pairwise")
-
-    assert found == figures(table(VOTES), "--kind", "pairwise")
-
-
-@pytest.mark.parametrize("forms", [("1", "0", "-1"), ("A>C", "B>A", "A=A")])
-def test_votes_that_may_mean_either_side_are_no_study(figures, forms):
-    words = dict(zip(("A", "B", "tie"), forms, strict=True))
-    rows = [[item, *map(words.get, cells)] for item, *cells in VOTES]
-
-    assert "cannot be read" in figures(table(rows), "--kind", "pairwise")
-
-
-def test_truth_values_of_two_languages_are_asked_about(figures):
-    rows = made_rows(["yes", "no"])
-    rows[3][1:3], rows[7][4] = ["ja", "nein"], "oui"
-
-    message = figures(table(rows))
-
-    assert "must be in one language, got 'ja' beside 'yes', 'nein' beside 'no'" in message
-
-
-def test_a_header_that_lacks_a_name_is_said(figures):
-    assert "write the name that it lacks" in figures(table(WORDS, header=HEADER[1:]))
-
-
-@pytest.mark.parametrize("corner", ["rater", "item"])
-def test_a_table_with_raters_in_rows_is_said_to_be_turned(figures, corner):
-    turned = list(map(list, zip(*WORDS, strict=True)))
-    rows = [[name, *row] for name, row in zip(HEADER[1:], turned[1:], strict=True)]
-
-    message = figures(table(rows, header=[corner, *turned[0]]))
-
-    assert "raters were rows and items columns" in message

@@ -152,38 +152,6 @@ def test_the_local_judge_is_asked_where_there_are_no_verdicts(call, comparisons,
     assert model.judge.made_by["judge"] == "local"
 
 
-@pytest.mark.ci
-def test_the_table_fits_eighty_columns(fit, monkeypatch, tmp_path):
-    monkeypatch.setenv("COLUMNS", "80")
-
-    done = fit(*QUICK)
-
-    assert done.code == 0, done.err
-    tables = [line for line in done.out.splitlines() if str(tmp_path) not in line]
-    assert max(len(line.rstrip()) for line in tables) <= 80
-
-
-@pytest.mark.ci
-def test_a_base_reward_has_a_column_of_any_name(fit):
-    with_base = fit("--base", "score", "--json", *QUICK)
-    without = fit("--json", *QUICK)
-
-    # Within a prompt the score falls with the label: by it alone everything is the wrong way.
-    assert with_base.json["behaviors"][0]["error_rate_base"]["value"] == 1.0
-    assert with_base.json["settings"]["use_base"] is True
-    assert without.json["behaviors"][0]["error_rate_base"]["value"] is None
-    assert without.json["settings"]["use_base"] is False
-
-
-@pytest.mark.ci
-def test_classes_of_the_verdicts_can_stand_in_for_labels(fit):
-    done = fit("--from-classes", "--json", *QUICK)
-
-    assert done.code == 0, done.err
-    assert done.json["settings"]["from_classes"] is True
-    assert {row["behavior"] for row in done.json["behaviors"]} == {"hard_refuse"}
-
-
 def test_weights_can_be_given_by_hand(call, tmp_path):
     given = tmp_path / "weights.json"
     given.write_text('{"hard_refuse": {"apology": 2, "ideal": 5}}', encoding="utf-8")
@@ -192,36 +160,11 @@ def test_weights_can_be_given_by_hand(call, tmp_path):
     done = call("fit", "--weights", given, "-o", target, "--name", "hand")
 
     assert done.code == 0, done.err
-    assert "hard_refuse (2 weights)" in done.out
+    assert re.search(r"^hard_refuse\.ideal +5\.000", done.out, re.MULTILINE)
     with pytest.warns(UncertifiedWarning):
         model = load_reward(target)
     assert model.name == "hand"
     assert model.behaviors["hard_refuse"].weights["hard_refuse.ideal"] == 5
-
-
-def test_given_weights_are_not_fitted(call, comparisons, tmp_path):
-    given = tmp_path / "weights.json"
-    given.write_text('{"hard_refuse": {"apology": 2}}', encoding="utf-8")
-
-    done = call("fit", comparisons, "--weights", given, "-o", tmp_path / "reward.json", "--l2", 0.1)
-
-    assert done.code == 2
-    assert "--l2 must be left out: `--weights` are given" in done.err
-    assert "COMPARISONS" in done.err
-    assert "--l2" in done.err
-
-
-@pytest.mark.ci
-def test_what_was_set_aside_is_said(fit, comparisons):
-    lines = comparisons.read_text(encoding="utf-8").splitlines()
-    lines[0] = lines[0].replace('"label": "ideal"', '"label": "idael"')
-    comparisons.write_text("\n".join(lines), encoding="utf-8")
-
-    done = fit(*QUICK)
-
-    assert done.code == 0
-    assert "1 row set aside" in done.err
-    assert "('idael')" in done.err
 
 
 def test_a_certificate_is_required_where_it_is_asked_for(fit, assert_one_line, tmp_path):
@@ -279,35 +222,6 @@ def test_what_must_not_be_is_vetoed(fit, call, comparisons, verdicts, tmp_path):
     assert max(vetoed) < min(row["rule_reward"] for row in rows if not row["contribution:(veto)"])
 
 
-@pytest.mark.ci
-def test_what_is_to_be_known_of_several_behaviors_is_said_once(fit, comparisons):
-    rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]
-    prompts = sorted({row["prompt"] for row in rows})
-    for row in rows:
-        row["behavior"] = ("hard_refuse", "comply")[prompts.index(row["prompt"]) % 2]
-    comparisons.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-    done = fit("--resamples", 0, "--l2", 0.01)
-    record = json.loads(fit("--resamples", 0, "--l2", 0.01, "--json").out)
-
-    said = " ".join(done.out.split())
-    each = [note for row in record["behaviors"] for note in row["notes"]]
-    repeated = {note for note in each if each.count(note) > 1}
-    assert repeated
-    for note in repeated:
-        assert said.count(note) == 1
-        assert f"hard_refuse and comply: {note}" in said
-    assert "apart" not in done.out
-    assert done.err.count("no comparison tells these weights apart") <= 1
-    assert done.err.count("without a valid certificate") == 1
-
-
-@pytest.mark.ci
-def test_a_reward_is_replaced_by_a_reward(fit):
-    assert fit(*QUICK).code == 0
-    assert fit(*QUICK).code == 0
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
@@ -321,7 +235,7 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--order", "bad < good"], "must put better labels first, as in full > part"),
         (["--order", "comply=ideal"], "must put better labels first"),
         (["--base", "score", "--no-base"], "must not both be given"),
-        (["--mode", "single"], "--mode must be left out: there are verdicts"),
+        (["--mode", "single"], "--mode must be left out: verdicts are not asked for again"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(fit, options, words):
@@ -329,11 +243,6 @@ def test_what_cannot_be_meant_is_a_usage_error(fit, options, words):
 
     assert done.code == 2
     assert words in " ".join(done.err.replace("│", " ").split())
-
-
-def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_path):
-    assert call("fit", "-o", tmp_path / "reward.json").code == 2
-    assert call("fit", comparisons).code == 2
 
 
 @pytest.mark.edges
@@ -402,15 +311,6 @@ def test_the_next_step_names_the_judge_where_the_reward_does_not_ask_it_by_itsel
     assert f"voirdire score ITEMS --reward r.json{asked} -o rewards.jsonl" in done.out
 
 
-@pytest.mark.parametrize("value", ["inf", "nan"])
-def test_a_number_is_finite(fit, value):
-    for option, typed in (("--fixed", f"apology={value}"), ("--margin", value)):
-        done = fit(option, typed)
-
-        assert done.code == 1
-        assert "must be a finite number" in done.err
-
-
 def test_a_behavior_that_the_rubric_lacks_is_refused_before_anything_is_read(
     fit, assert_one_line, comparisons
 ):
@@ -436,105 +336,6 @@ def test_weights_that_pay_against_the_rubric_are_named_with_their_size(fit, call
     assert "hard_refuse: third_person (unacceptable) +1.50" in told
     rows = {row["proposition"]: row for row in same["against_demands"]}
     assert rows["third_person"]["pays"] == 1.5
-    assert "1 weight pays against what the rubric demands" in given.err
-    assert "comply: fully_complies (desired) -2.00" in given.err
-    assert "against" not in sane.err  # `allowed` demands nothing
-
-
-# Caps, further features and signs ---------------------------------------------------------------
-
-KINDS = """\
-schema: voirdire.rubric/1
-name: kinds
-version: "1"
-questions:
-  - {id: rude, kind: boolean, text: "Is it rude?"}
-  - {id: quality, kind: scale, text: "How good?", minimum: 1, maximum: 5}
-  - {id: tone, kind: choice, text: "Which tone?", labels: [warm, cold, dry]}
-behaviors:
-  chat:
-    demands: {rude: undesired}
-    classes: {good: not rude, poor: otherwise}
-"""
-
-
-@pytest.fixture
-def fit_kinds(call, tmp_path):
-    """Fit comparisons of two labels with answers of three kinds; give the reward's JSON too."""
-
-    def run(*options, behavior="chat"):
-        completions, verdicts = [], []
-        for prompt in range(8):
-            for place, label in enumerate(("good", "poor")):
-                name, said = f"{prompt}-{label}", prompt % 2 + 2 * place
-                row = {"id": name, "prompt": f"p{prompt}", "response": name, "label": label}
-                completions.append({**row, "behavior": behavior})
-                answers = {"quality": str(5 - said), "tone": ("warm", "cold", "dry")[said % 3]}
-                verdicts += [
-                    {"item": name, "question": question, "judge": "me", "label": answer}
-                    for question, answer in answers.items()
-                ]
-                rude = 0.2 + 0.15 * said
-                verdicts.append(
-                    {"item": name, "question": "rude", "judge": "me", "probability": rude}
-                )
-        for name, rows in (("c", completions), ("v", verdicts)):
-            lines = "".join(json.dumps(row) + "\n" for row in rows)
-            (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-        (tmp_path / "kinds.yaml").write_text(KINDS, encoding="utf-8")
-        output = tmp_path / "kinds.json"
-        done = call(
-            *("fit", tmp_path / "c.jsonl", "--verdicts", tmp_path / "v.jsonl"),
-            *("--rubric", tmp_path / "kinds.yaml", "--order", "good > poor"),
-            *("--resamples", 0, "--l2", 0.01, "-o", output, *options),
-        )
-        record = json.loads(output.read_text(encoding="utf-8")) if done.code == 0 else None
-        return done, record
-
-    return run
-
-
-@pytest.mark.parametrize("before", ["", "chat:"])
-def test_answers_of_scales_and_choices_are_features(fit_kinds, before):
-    done, record = fit_kinds(
-        *("--feature", f"{before}quality", "--feature", f"{before}tone"),
-        *("--sign", f"{before}quality=negative", "--sign", f"{before}tone=warm=positive"),
-        *("--sign", "chat.good=positive"),
-    )
-
-    weights = record["behaviors"]["chat"]["weights"]
-    assert {"quality", "tone=warm", "tone=cold", "tone=dry"} <= weights.keys()
-    assert weights["quality"] <= 0 <= weights["tone=warm"]
-    assert "tone=warm" in done.out
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--feature", "qualty"], "Did you mean `quality`"),
-        (["--feature", "chta:quality"], "Did you mean `quality`"),
-        (["--sign", "polite=neg"], "`--sign` must be one of 'positive', 'negative', 'rubric', got"),
-        (
-            ["--sign", "quality=positive"],
-            "`--sign` must name propositions or classes of rubric 'kinds'",
-        ),
-    ],
-)
-def test_further_features_that_are_none_are_refused(fit_kinds, assert_one_line, options, words):
-    assert_one_line(fit_kinds(*options)[0], words)
-
-
-def test_a_misspelt_behavior_of_the_comparisons_is_named(fit_kinds, assert_one_line):
-    done, _ = fit_kinds(behavior="chta")
-
-    assert_one_line(done, "its behavior is none of rubric 'kinds', got 'chta'. Did you mean `chat`")
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("sign", ["apology", "rubrc"])
-def test_a_sign_that_is_none_is_one_line(fit, sign):
-    done = fit("--sign", sign)
-
-    assert done.code == 1
-    assert f"`--sign` must be one of 'positive', 'negative', 'rubric', got '{sign}'" in done.err
+    assert "1 weight pays against what the rubric demands" in given.out
+    assert "comply: fully_complies (desired) -2.00" in " ".join(given.out.split())
+    assert "against what" not in sane.out  # `allowed` demands nothing

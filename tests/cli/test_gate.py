@@ -26,24 +26,6 @@ def test_a_gate_decides_the_exit_code(call, files, arguments, code):
     assert call("examine", *files, *arguments).code == code
 
 
-def test_a_bare_gate_in_front_leaves_the_next_option_alone(call, files):
-    done = call("examine", "--gate", *files, "--json")
-
-    assert done.code == 3
-    assert len(done.json["examinations"]) == 2
-
-
-@pytest.mark.parametrize("place", ["last", "middle"])
-def test_a_gate_exits_3_from_a_real_program(execute, files, place):
-    arguments = [*files, "--gate"] if place == "last" else ["--gate", *files]
-
-    done = execute("examine", *arguments, "--json" if place == "middle" else "--only=bad")
-
-    assert done.code == 3
-    assert done.said.count("\n") == 1
-    assert "bad" in done.said
-
-
 def test_a_failed_gate_still_prints_the_result_and_says_whose_it_was(call, files):
     done = call("examine", *files, "--gate", "--json")
 
@@ -102,13 +84,6 @@ def test_failures_count_against_the_gate(call, files, study, tmp_path):
     assert done.code == 3
 
 
-def test_the_old_form_with_a_name_is_refused(call, files):
-    done = call("examine", *files, "--gate", "good")
-
-    assert (done.code, done.out) == (2, "")
-    assert "it takes no 'good' there." in done.said
-
-
 @pytest.fixture
 def judges_of_different_questions(study, tmp_path):
     """Write annotations of two questions, with `good` asked the first and `other` neither."""
@@ -128,14 +103,6 @@ def judges_of_different_questions(study, tmp_path):
     return ["--humans", tmp_path / "humans.jsonl", "--judges", tmp_path / "judges.jsonl"]
 
 
-def test_a_judge_of_a_question_that_nobody_annotated_passes_no_gate(
-    call, judges_of_different_questions
-):
-    done = call("examine", *judges_of_different_questions, "--gate", "--only", "other", "--json")
-
-    assert done.code in (1, 3)
-
-
 def test_a_judge_that_was_not_asked_every_question_passes_no_gate(
     call, judges_of_different_questions
 ):
@@ -149,12 +116,3 @@ def test_a_judge_that_was_not_asked_every_question_passes_no_gate(
     assert {row["outcome"] for row in done.json["examinations"]} == {"passed"}
     assert done.code == 3
     assert "good: not examined (b" in done.said
-
-
-def test_a_judge_whose_name_is_like_an_option_can_be_gated(call, files, study, tmp_path):
-    (tmp_path / "odd.json").write_text(json.dumps({"--json": study["judges"]["good"]}))
-
-    done = call("examine", *files[:2], "--judges", tmp_path / "odd.json", "--gate", "--only=--json")
-
-    assert done.code == 0
-    assert "✓ passed" in done.out

@@ -12,7 +12,6 @@ import time
 
 import polars as pl
 import pytest
-from rich.cells import cell_len
 
 from judging_files import RUBRIC, make_items, write_items, write_labels
 from voirdire.judging import distill_files, load_local_judge
@@ -74,17 +73,6 @@ def test_json_is_one_object_with_the_same_figures(call, items, options, tmp_path
         assert row["mean_probability"] == pytest.approx(part["probability"].mean())
     assert found["fingerprint"] == frame["fingerprint"].unique().item()
     assert set(found) >= {"classes", "untrusted", "notes", "rubric_hash", "threshold", "judged"}
-
-
-def test_the_judge_is_right_about_these_items(call, items, options, tmp_path):
-    call("judge", items, *options, "-o", tmp_path / "out.parquet")
-
-    frame = pl.read_parquet(tmp_path / "out.parquet").filter(pl.col("source") == "classifier")
-    truth = {row["id"]: row["truth"] for row in make_items(60)}
-    right = [
-        truth[i][q] == label for i, q, label in frame.select("item", "question", "label").rows()
-    ]
-    assert sum(right) / len(right) > 0.95
 
 
 def test_standard_output_gets_the_verdicts_and_standard_error_the_summary(call, items, options):
@@ -215,26 +203,6 @@ def test_a_file_without_items_is_an_error(call, options, assert_one_line, tmp_pa
     assert_one_line(done, "empty.jsonl", "must hold at least one item")
 
 
-def test_a_judge_that_lacks_propositions_names_them_and_the_way_out(
-    call, items, made, assert_one_line, tmp_path
-):
-    done = call("judge", items, "--judge", made / "tiny.npz", "-o", tmp_path / "out.csv")
-
-    assert_one_line(done, "`--judge` must answer every proposition of rubric 'safety'")
-    assert "voirdire distill" in done.err
-
-
-def test_another_wording_is_noted(call, items, made, tmp_path):
-    (tmp_path / "other.yaml").write_text(RUBRIC.replace("Does it say sorry?", "Is it sorry?"))
-
-    done = call(
-        *("judge", items, "--rubric", tmp_path / "other.yaml", "--judge", made / "tiny.npz"),
-        *("-o", tmp_path / "out.csv"),
-    )
-
-    assert "note: the judge was made for another wording of: 'sorry'" in done.out
-
-
 # Interruptions --------------------------------------------------------------------------------
 
 
@@ -347,32 +315,6 @@ def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, qu
 
 
 # Help -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["judge", "distill"])
-def test_help_fits_100_columns_and_names_every_option(execute, list_options, command):
-    done = execute(command, "--help-all")
-
-    assert (done.code, done.err) == (0, "")
-    assert max(cell_len(line) for line in done.out.splitlines()) <= 100
-    assert all(option in done.out for option in list_options(command))
-
-
-@pytest.mark.ci
-def test_help_loads_nothing_heavy(environment):
-    code = (
-        "import json, sys; sys.argv = ['voirdire', 'judge', '-h']\n"
-        "from voirdire.cli import run\n"
-        "try: run()\nexcept SystemExit: pass\n"
-        "print(json.dumps(sorted({'numpy', 'polars', 'sklearn', 'aiohttp'} & set(sys.modules))),"
-        " file=sys.stderr)"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-
-    assert json.loads(done.stderr) == []
 
 
 def test_the_prompt_is_shown_about_an_item_whose_columns_have_other_names(call, tmp_path):

@@ -127,35 +127,6 @@ def test_every_way_of_asking_gives_the_servers_answers(
     assert ("是否" in shown) == (language == "zh")
 
 
-def test_questions_of_every_kind_are_answered_and_summed_up(judge, faulty_server):
-    answers = {"sorry": 0.25, "tone": "cold", "topics": ["food"], "stars": 4, "why": "it is"}
-    faulty_server.answer = lambda item, key, form: answers[key]
-
-    done = judge("--probability", "stated", rubric="kinds.yaml")
-
-    labels = read().filter(pl.col("item") == "item-7").select("question", "label").rows()
-    assert dict(labels) == {
-        "sorry": "false",
-        "tone": "cold",
-        "topics": '["food"]',
-        "stars": "4",
-        "why": "it is",
-    }
-    assert re.search(r"^tone +.*“cold” × 20", done.out, re.M)
-    assert re.search(r"^stars +.*mean 4\.00", done.out, re.M)
-
-
-def test_pairs_are_shown_both_ways(judge, faulty_server):
-    faulty_server.answer = lambda item, key, form: "A"  # whatever stands first
-
-    done = judge("--probability", "stated", items="pairs.jsonl", rubric="pairs.yaml")
-
-    assert done.code == 0
-    assert read()["label"].to_list() == ["tie"] * 4
-    assert n_served(faulty_server) == 8
-    assert "--kind choice" in done.out
-
-
 def test_settings_reach_the_server(judge, faulty_server):
     judge(
         *("--probability", "stated", "--temperature", "0.5", "--max-tokens", "321"),
@@ -165,31 +136,6 @@ def test_settings_reach_the_server(judge, faulty_server):
     body = faulty_server.bodies[0]
     assert (body["model"], body["temperature"], body["reasoning_effort"]) == ("test", 0.5, "low")
     assert 321 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-
-
-def test_a_second_run_calls_nothing_and_says_so(judge, faulty_server):
-    judge("--probability", "stated")
-    frame = read()
-
-    done = judge("--probability", "stated", output="again.parquet")
-
-    assert n_served(faulty_server) == 20
-    assert "\n0 calls, 0 of them repeats; 20 answers from the store" in done.out
-    assert read("again.parquet").equals(frame)
-
-
-def test_json_has_the_calls(judge, faulty_server):
-    faulty_server.script = lambda item, n_before: "refusal" if item == "item-3" else "ok"
-
-    done = judge("--probability", "stated", "--json")
-
-    calls = done.json["calls"]
-    assert done.code == 0
-    assert done.err.startswith("openai/test replied as 'test', form json_schema, ")
-    assert done.err.count("\n") == 1
-    assert (calls["n_calls"], calls["n_reused"]) == (20, 0)
-    assert calls["failures"] == {"refusal by the judge": 1}
-    assert calls["prompt_tokens"] > 0
 
 
 def test_failures_are_listed_and_called_again_when_that_is_asked(
@@ -237,51 +183,6 @@ def test_a_run_without_any_answer_says_why_and_exits_1(judge, faulty_server, as_
         assert list(examples) == ["refusal by the judge", "content filter"]
 
 
-def test_one_answer_is_enough_for_an_exit_of_0(judge, faulty_server):
-    faulty_server.script = lambda item, n_before: "ok" if item == "item-7" else "refusal"
-
-    assert judge("--probability", "stated").code == 0
-
-
-def test_a_column_that_several_judges_miss_is_named_as_an_option(call, place):
-    (place / "items.jsonl").write_text('{"id": "a", "text": "I am a."}\n', encoding="utf-8")
-    judges_file(place, {"name": "good"}, model="openai/test", base_url="http://127.0.0.1:9/v1")
-
-    done = call("judge", "items.jsonl", "--judge", "judges.yaml", "-o", "verdicts")
-
-    assert done.code == 1
-    assert "Name it with --column response=YOURS." in done.err
-
-
-def test_one_of_several_judges_without_any_answer_is_named(call, place, faulty_server):
-    judges_file(
-        place,
-        {"name": "good", "probability": "stated"},
-        {"name": "bad", "probability": "stated", "temperature": 0.5},
-        model="openai/test",
-        base_url=faulty_server.url,
-    )
-    ask = faulty_server._served
-
-    async def served(request, body):
-        faulty_server.script = lambda item, n: "refusal" if body.get("temperature") else "ok"
-        return await ask(request, body)
-
-    faulty_server._served = served
-
-    done = call(
-        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "judges.yaml"),
-        *("-o", "verdicts"),
-    )
-
-    assert done.code == 1
-    assert "no item has a usable answer by 'bad': refusal by the judge (20)." in done.err
-    # items, calls, and failed calls
-    assert re.search(r"^good +20 +20 +0 ", done.out, re.M)
-    assert re.search(r"^bad +20 +20 +20 ", done.out, re.M)
-    assert "'good'" not in done.err
-
-
 @pytest.mark.ci
 @pytest.mark.parametrize("n_items", [1, 20])
 @pytest.mark.parametrize("output", ["out.parquet", "-"])
@@ -319,15 +220,6 @@ def test_a_spent_limit_says_how_much_is_done_and_how_to_go_on(judge, assert_one_
     assert f"{20 - n_stored} calls, 0 of them repeats; {n_stored} answers from" in more.out
 
 
-def test_no_log_probabilities_is_said_with_one_way_out(judge, faulty_server, assert_one_line):
-    faulty_server.script = lambda item, n_before: "no_logprobs"
-
-    done = judge("--probability", "logprob")
-
-    assert_one_line(done, "`--probability 'logprob'` needs", "ask with `stated` or `vote`")
-    assert done.err.count("stated") == done.err.count("vote") == 1
-
-
 # Before anything is spent ---------------------------------------------------------------------
 
 
@@ -357,18 +249,6 @@ def test_a_dry_run_knows_what_is_stored_and_needs_no_output(judge, faulty_server
     assert re.search(r"^openai/test +20 +0 +20 ", here.out, re.M)
     assert other.json["estimates"][0]["n_calls"] == 20
     assert n_served(faulty_server) == 20
-
-
-def test_a_dry_run_needs_no_key_and_knows_the_price(call, place):
-    done = call(
-        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "openai/gpt-4o-mini"),
-        *("--dry-run", "--json"),
-    )
-
-    (found,) = done.json["estimates"]
-    assert (done.code, done.err) == (0, "")
-    assert found["n_calls"] == 20
-    assert 0 < found["cost"] < 1
 
 
 @pytest.mark.ci
@@ -438,24 +318,6 @@ def test_what_is_wrong_is_said_in_one_line_and_leaves_nothing(
 
     assert_one_line(done, *words)
     assert sorted(path.name for path in place.iterdir()) == before
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("content", ["", "\n\n", "no json\n", '{"prompt": "?"}\n'])
-def test_a_file_without_items_spends_nothing(
-    judge,
-    place,
-    faulty_server,
-    assert_one_line,
-    content,
-):
-    (place / "empty.jsonl").write_text(content)
-
-    done = judge("--probability", "stated", items="empty.jsonl")
-
-    assert_one_line(done, "empty.jsonl", "must hold at least one item")
-    assert n_served(faulty_server) == 0
-    assert not (place / "out.parquet").exists()
 
 
 @pytest.mark.edges
@@ -554,30 +416,6 @@ def test_one_judge_that_cannot_go_on_stops_nobody_and_exits_1(
     assert re.search(r"^good +20 +20 +0 ", done.out, re.M)
     assert (place / "verdicts" / "good.parquet").exists()
     assert not (place / "verdicts" / "dear.parquet").exists()
-
-
-@pytest.mark.ci
-def test_judges_share_a_store_and_each_goes_on_on_its_own(
-    call,
-    place,
-    faulty_server,
-):
-    two = [{"name": "one", "probability": "stated"}, {"name": "two", "mode": "single"}]
-    defaults = {"model": "openai/test", "base_url": faulty_server.url, "probability": "stated"}
-    words = ("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "judges.yaml")
-    judges_file(place, *two[:1], **defaults)
-    call(*words, "-o", "verdicts")
-    judges_file(place, *two, **defaults)
-
-    dry = call(*words, "-o", "verdicts", "--dry-run", "--json")
-    done = call(*words, "-o", "verdicts")
-
-    counts = [(row["n_calls"], row["n_stored"]) for row in dry.json["estimates"]]
-    assert counts == [(0, 20), (40, 0)]
-    assert done.code == 0
-    assert n_served(faulty_server) == 20 + 40
-    with open_store(place / "verdicts" / STORE) as store:
-        assert [sum(1 for _ in store.scan(row.id)) for row in store.judges()] == [20, 40]
 
 
 # What is never shown --------------------------------------------------------------------------

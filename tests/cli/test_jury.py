@@ -74,34 +74,6 @@ def test_a_file_is_judged_by_all_and_examined_as_one(call, jury, faulty_server):
 
 
 @pytest.mark.ci
-def test_verdicts_go_to_standard_output_and_a_dry_run_calls_nothing(call, jury, faulty_server):
-    dry = call(*COMMAND, "-o", "out.parquet", "--dry-run")
-    assert (dry.code, n_served(faulty_server)) == (0, 0)
-    assert dry.out.splitlines()[-2].split()[:4] == ["all", "60", "60", "0"]
-
-    done = call(*COMMAND, "-o", "-")
-    rows = [json.loads(line) for line in done.out.splitlines()]
-    assert done.code == 0
-    assert {row["judge"] for row in rows} == {"all"}
-
-
-@pytest.mark.ci
-def test_the_prompts_of_its_models_are_shown(call, jury, faulty_server):
-    shown = call("judge", "--judge", "jury.yaml", "--rubric", "tiny.yaml", "--show-prompt")
-
-    assert (shown.code, n_served(faulty_server)) == (0, 0)
-    assert "##### openai/test #####" in shown.out
-
-
-@pytest.mark.ci
-def test_what_the_file_says_is_not_said_beside_it(call, jury):
-    done = call(*COMMAND, "-o", "out.parquet", "--mode", "single")
-
-    assert done.code == 2
-    assert "jury.yaml" in done.err
-
-
-@pytest.mark.ci
 def test_what_is_wrong_with_the_file_is_one_line(call, jury, assert_one_line):
     text = (jury / "jury.yaml").read_text(encoding="utf-8")
     (jury / "jury.yaml").write_text(text.replace("tiny.npz", "nowhere.npz"), encoding="utf-8")

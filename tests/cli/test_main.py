@@ -1,6 +1,5 @@
 """The program itself: help, version, exit codes, pipes and interruptions."""
 
-import contextlib
 import json
 import os
 import pty
@@ -37,16 +36,6 @@ def test_help_fits_100_columns_and_names_every_option(execute, list_options, com
     assert "\x1b" not in done.out
 
 
-@pytest.mark.edges
-@pytest.mark.parametrize("command", ["demo", "distill", "examine", "judge", "power"])
-def test_short_help_is_the_same(call, command):
-    long, short = call(command, "--help"), call(command, "-h")
-
-    assert long.code == short.code == 0
-    assert long.out == short.out
-    assert f"voirdire {command}" in short.out
-
-
 def test_help_groups_the_commands_by_task_in_one_screen(execute):
     lines = execute("--help", COLUMNS="80").out.splitlines()
 
@@ -81,22 +70,6 @@ def test_help_says_what_is_typed_and_no_type_of_python(call, command):
     shown = call(*command.split(), "--help-all").out
 
     assert not re.search(r"\b(DICT|MAPPING|TUPLE|NONE)\b|``", shown)
-
-
-@pytest.mark.ci
-def test_fit_shows_how_signs_and_orders_are_typed(call):
-    shown = call("fit", "--help-all").out
-
-    for typed in ("--sign, --signs [FEATURE=]SIGN", "--order [BEHAVIOR=]ORDER", "LABEL=NUMBER"):
-        assert typed in shown
-    assert "--veto PROPOSITION" in call("fit", "--help").out
-
-
-def test_help_shows_what_stands_in_brackets(call):
-    shown = " ".join(call("examine", "--help").out.split())
-
-    assert "else accuracy (equal or not). One of accuracy, neg_rmse," in shown
-    assert "Cost-benefit margin ε in [0, 1), or several;" in shown
 
 
 @pytest.mark.edges
@@ -185,12 +158,6 @@ def test_the_example_of_a_command_is_a_call_of_it(command):
     assert words[1 : 1 + len(command.split())] == command.split()
 
 
-@pytest.mark.edges
-@pytest.mark.parametrize("option", ["--alignment", "--epsilon", "--epsilon-mode"])
-def test_examine_takes_the_promised_options(list_options, option):
-    assert option in list_options("examine")
-
-
 def test_the_options_of_the_design_are_all_there(list_options):
     promised = "--weights --labels --cluster --question --threshold --gate --certificate --json"
 
@@ -236,15 +203,6 @@ def test_our_error_is_one_line_and_exit_1(execute, assert_one_line, tmp_path):
     assert_one_line(done, "none.csv", "Check the path")
 
 
-def test_a_message_of_several_lines_becomes_one(call, monkeypatch, assert_one_line, files):
-    def fail(*args, **kwargs):
-        raise voirdire.InputError("first\nsecond\r\nthird\u2028fourth")
-
-    monkeypatch.setattr("voirdire.io.read_labels", fail)
-
-    assert_one_line(call("examine", *files), "first second third fourth")
-
-
 def test_a_bug_keeps_its_traceback(call, monkeypatch, files):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("a bug")
@@ -285,21 +243,6 @@ def test_help_loads_nothing_heavy(arguments, environment):
     assert done.stdout
 
 
-NOT_FOR_A_VERDICT = ("scipy.optimize", "scipy.stats", "narwhals", "jinja2", "matplotlib",
-                     "voirdire.rewards", "voirdire.models", "babel.numbers")  # fmt: skip
-
-
-def test_a_verdict_on_a_file_loads_only_what_it_needs(files, environment):
-    code = WATCHED.format(arguments=["examine", *map(str, files)], heavy=NOT_FOR_A_VERDICT)
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-
-    assert json.loads(done.stderr.splitlines()[-1]) == []
-    assert "passed" in done.stdout
-
-
 def test_importing_the_package_loads_no_numbers(environment):
     code = f"import json, sys, voirdire; print(json.dumps(sorted(set({HEAVY}) & set(sys.modules))))"
 
@@ -328,24 +271,6 @@ def test_a_reader_that_leaves_early_sees_no_traceback(
     assert done.returncode == 0
     assert done.stdout.count("\n") == 1
     assert done.stderr == ("" if options == "-h" else understood)
-
-
-def test_a_reader_that_was_never_there_sees_no_traceback(program, environment, files):
-    reading, writing = os.pipe()
-    os.close(reading)
-
-    done = subprocess.run(
-        [*program, "examine", *map(str, files), "--json"],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        env=environment,
-        check=False,
-    )
-    os.close(writing)
-
-    assert b"Traceback" not in done.stderr
-    assert b"Exception ignored" not in done.stderr
-    assert done.returncode == 1
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
@@ -427,32 +352,6 @@ def interrupted(program, environment, arguments, opened):
     return code, out, err
 
 
-def open_pipe(path, process):
-    """Open a FIFO to write once the program reads it; a program that ended opens it never."""
-    while process.poll() is None:
-        with contextlib.suppress(OSError):
-            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
-        time.sleep(0.02)
-    pytest.fail(f"the program ended with {process.returncode} before it read {path.name}")
-
-
-def test_an_interruption_while_reading_a_pipe_exits_130(program, environment, tmp_path):
-    os.mkfifo(tmp_path / "humans.csv")
-    (tmp_path / "x.csv").touch()
-    arguments = ["examine", "--humans", tmp_path / "humans.csv", "--judges", tmp_path / "x.csv"]
-
-    with contextlib.ExitStack() as held:
-
-        def opened(process):
-            held.enter_context(open_pipe(tmp_path / "humans.csv", process))
-
-        code, out, err = interrupted(program, environment, arguments, opened)
-
-    assert code == 130
-    assert out == b""
-    assert err == b"voirdire: interrupted\n"
-
-
 def test_an_interruption_while_reading_standard_input_exits_130(program, environment, tmp_path):
     (tmp_path / "x.csv").touch()
 
@@ -522,23 +421,6 @@ def test_a_terminal_gets_colours_and_a_pipe_none(program, environment, execute, 
     assert piped.said == ""
 
 
-def test_a_narrow_terminal_keeps_every_number_whole(program, environment, files):
-    epsilons = [f"--epsilon={number}" for number in (0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)]
-    words = [*program, "examine", *map(str, files), *epsilons]
-
-    code, seen = on_terminal(words, environment, columns=80)
-
-    plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen).replace("\r", "")
-    plain = re.sub("[\u2800-\u28ff] \\w+ …", "", plain)  # a spinner, as often as it turned
-    rows = re.findall(r"^good  .*$", plain, re.M)
-    counts = [len(re.findall(r"(?:\d?\.\d+|–) [✓○✗?]", row)) for row in rows]
-    assert code == 0
-    table = plain.partition("set aside")[2]
-    assert max(map(cell_len, table.splitlines())) <= 80
-    assert counts == [0, 7]
-    assert "…" not in "".join(rows)
-
-
 def test_an_interruption_while_the_program_is_loaded_is_told_in_a_line():
     script = textwrap.dedent(
         """
@@ -559,12 +441,3 @@ def test_an_interruption_while_the_program_is_loaded_is_told_in_a_line():
     )
 
     assert (done.returncode, done.stderr) == (130, "voirdire: interrupted\n")
-
-
-def test_a_command_collects_garbage_seldom(call, monkeypatch):
-    thresholds = []
-    monkeypatch.setattr("gc.set_threshold", lambda *numbers: thresholds.append(numbers))
-
-    call("--version")
-
-    assert thresholds == [(20_000, 10, 10)]

@@ -121,14 +121,6 @@ def test_options_of_models_are_refused_where_the_reward_has_its_own_judge(call, 
     assert f"{NAMED} must be left out: " in said(done)
 
 
-def test_several_options_are_named_in_the_order_of_the_help(call, folder):
-    typed = ("--price", "1,2", "--mode", "single", "--base-url", "http://x")
-
-    done = call("score", *LOCAL_JUDGE["score"], *typed)
-
-    assert "for --mode, --base-url, --price, such as openai/gpt-4o-mini" in said(done)
-
-
 def test_a_cascade_in_a_folder_that_is_called_as_a_provider_says_everything_itself(call, folder):
     (folder / "openai").mkdir()
     file = folder / "openai" / "two.yaml"

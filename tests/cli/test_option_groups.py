@@ -80,15 +80,6 @@ def test_labels_stand_between_commas_or_in_a_json_array(call, files, typed):
     assert (done.code, done.json["dropped"]) == (0, [])
 
 
-@pytest.mark.parametrize(("kind", "typed"), [("choice", "yes"), ("scale", "1,2,3")])
-def test_labels_that_nearly_nobody_gives_are_refused(call, files, kind, typed):
-    done = call("examine", *files, "--kind", kind, "--labels", typed)
-
-    assert done.code == 1
-    assert "cannot be read, more than one in ten" in done.err
-    assert "`--labels`" in done.err
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     "typed",
@@ -99,29 +90,6 @@ def test_labels_that_are_neither_are_a_usage_error(call, files, typed):
 
     assert (done.code, done.out) == (2, "")
     assert "`--labels` must be words between commas or a JSON array of them, got" in done.err
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("typed", "message"),
-    [
-        (("--column", "item"), "`--column` must be OURS=VALUE, got 'item'"),
-        (("--column", "=id"), "`--column` must be OURS=VALUE, got '=id'"),
-        (("--column", "item="), "`--column` must be OURS=VALUE, got 'item='"),
-        (("--column", "item=a", "--column", "item=b"), "`--column` must name 'item' once"),
-        (("--quality", "ann=much"), "`--quality` must be NAME=NUMBER, got 'ann=much'"),
-        (("--quality", "ann=1", "--quality", "ann=1"), "`--quality` must name 'ann' once"),
-        (("--epsilon", "a fifth"), "`--epsilon` must be a number, got 'a fifth'"),
-        (("--epsilon-reason", "\udcff"), "`--epsilon-reason` must be UTF-8 text, got"),
-        (("--format", "excel"), "`--format` must be one of csv, tsv,"),
-        (("--min-items", "many"), "`--min-items` must be a whole number, got 'many'"),
-    ],
-)
-def test_what_cannot_be_meant_is_a_usage_error(call, files, typed, message):
-    done = call("examine", *files, *typed)
-
-    assert (done.code, done.out) == (2, "")
-    assert message in done.err
 
 
 @pytest.mark.edges

@@ -1,14 +1,10 @@
 """`voirdire power`: planning a study, from assumptions and from a pilot."""
 
 import json
-import os
-import pty
-import subprocess
 from dataclasses import asdict
 
 import polars as pl
 import pytest
-from rich.cells import cell_len
 
 from voirdire.io import read_labels
 from voirdire.stats import power
@@ -60,55 +56,11 @@ def test_assumptions_give_the_figures_of_the_library(call):
     assert done.json == plain(expected)
 
 
-def test_prevalences_are_given_one_by_one(call):
-    done = call(*ASSUMED, *QUICK, "--prevalence", 0.2, "--prevalence", 0.8, "--json")
-
-    assert done.json["settings"]["prevalences"] == [0.2, 0.8]
-
-
 @pytest.mark.ci
 def test_defaults_are_those_of_the_library(call):
     done = call(*ASSUMED, "--json")
 
     assert done.json == plain(power(human_noise=0.3, judge_noise=0.2))
-
-
-def test_the_table_fits_eighty_columns_and_names_the_smallest_plan(execute):
-    done = execute(
-        *(*ASSUMED, *QUICK, "--annotators", 3, "--annotators", 5, "--annotators", 8),
-        *("--prevalence", 0.5, "--prevalence", 0.5),
-        COLUMNS="80",
-    )
-
-    assert (done.code, done.said) == (0, "")
-    assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
-    assert "At ε = .2, the smallest design that reaches 80% is" in done.out
-    assert "seed 0" in done.out
-    assert "\x1b" not in done.out
-
-
-def test_few_items_are_said_to_be_never_tested(call):
-    done = call(*ASSUMED, "--items", "20,40", "--simulations", 50)
-
-    assert done.code == 0
-    assert "A dash in place of a power: fewer than 30 items, so that nobody is tested" in done.out
-
-
-def test_on_a_terminal_work_in_progress_is_shown_on_stderr_alone(program, environment):
-    ours, theirs = pty.openpty()
-    done = subprocess.run(
-        [*program, *map(str, ASSUMED), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=environment | {"TERM": "xterm"},
-        timeout=60,
-        check=True,
-    )
-    os.close(theirs)
-    seen = os.read(ours, 10_000).decode()
-
-    assert done.stdout.startswith(b"{")
-    assert "simulating" in seen
 
 
 # From a pilot -------------------------------------------------------------------------------------
@@ -147,21 +99,6 @@ def test_one_file_may_hold_people_and_the_judge(call, tmp_path):
     assert "`--only` must name one of 'gpt', 'mini': a pilot is of one judge." in refused.err
 
 
-def test_a_better_judge_has_more_power(call, pilot):
-    good, bad = (call(*pilot, "--only", name, "--json").json for name in ("good", "bad"))
-
-    assert good["rows"][-1]["power"] > 0.9
-    assert bad["rows"][-1]["power"] == 0
-
-
-def test_a_pilot_says_where_its_figures_come_from(call, pilot):
-    done = call(*pilot, "--only", "good", "--annotators", 3, "--annotators", 5)
-
-    assert "The pilot is good beside 3 annotators on 60 items, compared by accuracy." in done.out
-    assert "With 3 annotators, studies are drawn from the pilot’s labels." in done.out
-    assert "With 5 annotators, studies are simulated from noise fitted to the pilot." in done.out
-
-
 def test_clusters_and_scales_are_read_as_examine_reads_them(call, tmp_path, study):
     names = ("ann", "bob", "eve")
     rows = [
@@ -194,15 +131,6 @@ def test_clusters_and_scales_are_read_as_examine_reads_them(call, tmp_path, stud
     assert done.json["human_kappa"] is None
 
 
-def test_labels_are_read_from_standard_input(call, files, tmp_path):
-    done = call(
-        *("power", "--humans", "-", *files[2:], "--format", "csv", "--only", "good", *QUICK),
-        stdin=(tmp_path / "humans.csv").read_bytes(),
-    )
-
-    assert (done.code, done.said) == (0, "")
-
-
 # The plot -----------------------------------------------------------------------------------------
 
 
@@ -219,57 +147,6 @@ def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
 
     assert first.read_bytes().startswith(start)
     assert first.read_bytes() == again.read_bytes()
-
-
-def test_a_page_is_written(call, tmp_path):
-    path = tmp_path / "power.html"
-
-    done = call(*ASSUMED, *QUICK, "--report", path)
-
-    assert done.code == 0
-    assert "<strong>" in path.read_text("utf-8") or "no design" in path.read_text("utf-8")
-
-
-def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_line):
-
-    done = call(*ASSUMED, *QUICK, "--plot", tmp_path / "missing" / "p.svg")
-
-    assert_one_line(done, "p.svg", "missing", "folder")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(
-    ("name", "old"),
-    [
-        ("p.svg", b"<svg xmlns='http://www.w3.org/2000/svg'></svg>"),
-        ("p.svg", b"<?xml version='1.0'?><svg></svg>"),
-        ("p.png", b"\x89PNG\r\n"),
-        ("p.pdf", b"%PDF-1.4"),
-        ("p.pdf", b""),
-    ],
-)
-def test_a_picture_is_replaced(call, tmp_path, name, old):
-    path = tmp_path / name
-    path.write_bytes(old)
-
-    done = call(*ASSUMED, *QUICK, "--plot", path)
-
-    assert (done.code, done.said) == (0, "")
-    assert path.read_bytes() != old
-    assert [*tmp_path.iterdir()] == [path]
-
-
-@pytest.mark.parametrize("name", ["p.svg", "p.png", "p.pdf"])
-def test_a_file_that_is_no_picture_is_kept(call, tmp_path, assert_one_line, name):
-    path = tmp_path / name
-    path.write_bytes(b"item,label\n1,yes\n")
-
-    done = call(*ASSUMED, *QUICK, "--plot", path)
-
-    assert_one_line(done, "`--plot` must not replace", name, "which is no picture")
-    assert path.read_bytes() == b"item,label\n1,yes\n"
-    assert done.out == ""
 
 
 # What goes wrong ----------------------------------------------------------------------------------
@@ -354,13 +231,6 @@ def test_options_of_a_pilot_need_one(execute, option, value):
     )
 
 
-def test_all_options_that_need_a_pilot_are_named(execute):
-    done = execute(*ASSUMED, "--cluster", "doc", "--kind", "scale", TYPER_USE_RICH="0")
-
-    assert done.code == 2
-    assert "--kind, --cluster must be left out: there is no pilot" in done.err
-
-
 def test_one_of_several_judges_must_be_named(call, pilot):
     done = call(*pilot)
 
@@ -373,23 +243,6 @@ def test_an_unknown_judge_is_a_usage_error(call, pilot):
 
     assert done.code == 2
     assert "`--only` must be one of 'bad', 'good', got 'other'" in done.err
-
-
-def test_an_unknown_question_is_one_line(call, files, tmp_path, assert_one_line):
-    for name in ("humans.csv", "judges.csv"):
-        lines = (tmp_path / name).read_text().splitlines()
-        asked = [f"{lines[0]},question", *[f"{line},polite" for line in lines[1:]]]
-        (tmp_path / name).write_text("\n".join(asked))
-
-    done = call("power", *files, "--only", "good", "--question", "rude")
-
-    assert_one_line(done, "polite", "rude")
-
-
-def test_an_empty_file_is_one_line(call, files, tmp_path, assert_one_line):
-    (tmp_path / "humans.csv").write_text("")
-
-    assert_one_line(call("power", *files, "--only", "good"), "humans.csv")
 
 
 def test_one_annotator_is_one_line(call, files, tmp_path, assert_one_line):

@@ -1,7 +1,6 @@
 """Results on standard output, files whole or not at all."""
 
 import json
-import stat
 import sys
 import warnings
 
@@ -65,12 +64,6 @@ def test_a_declared_width_is_kept(examination, capsys, monkeypatch, columns):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= int(columns)
 
 
-def test_details_are_printed_when_asked_for(examination, capsys):
-    print_tables(ResultTables(examination, details=True))
-
-    assert "The judge against each annotator" in capsys.readouterr().out
-
-
 def test_progress_is_silent_without_a_terminal(capsys):
     with progress("reading"):
         pass
@@ -88,20 +81,7 @@ def test_progress_hides_what_the_result_says_and_nothing_else():
         warnings.warn("again", DegenerateDataWarning, stacklevel=1)
 
 
-def test_progress_lets_errors_through():
-    with pytest.raises(InputError, match="broken"), progress("reading"):
-        raise InputError("broken")
-
-
 # Files ----------------------------------------------------------------------------------------
-
-
-def test_a_file_is_written_whole_and_leaves_nothing_beside(tmp_path):
-    write_text(tmp_path / "out.json", "中\n")
-    write_text(tmp_path / "out.json", "again\n")
-
-    assert (tmp_path / "out.json").read_text(encoding="utf-8") == "again\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
 def test_a_failed_write_keeps_what_was_there(tmp_path, monkeypatch):
@@ -118,40 +98,3 @@ def test_a_failed_write_keeps_what_was_there(tmp_path, monkeypatch):
         write_text(tmp_path / "out.json", "after")
     assert (tmp_path / "out.json").read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
-
-
-def test_a_folder_that_does_not_exist_is_our_error(tmp_path):
-    with pytest.raises(
-        InputError, match=r"cannot be written \(No such file or directory\)\. Name a"
-    ):
-        write_text(tmp_path / "none" / "out.json", "x")
-
-
-def test_a_folder_in_place_of_the_file_is_our_error_and_leaves_nothing(tmp_path):
-    (tmp_path / "folder").mkdir()
-
-    with pytest.raises(InputError, match="folder: must be a file, got a folder"):
-        write_text(tmp_path / "folder", "x")
-
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
-def test_the_folder_we_are_in_is_our_error(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    with pytest.raises(InputError, match="must be a file, got a folder"):
-        write_text(tmp_path.relative_to(tmp_path), "x")
-
-
-def test_a_name_too_long_is_our_error(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be written \(File name too long\)"):
-        write_text(tmp_path / ("x" * 300), "x")
-
-
-def test_a_written_file_has_the_usual_permissions(tmp_path):
-    (tmp_path / "plain").write_text("x")
-
-    write_text(tmp_path / "ours", "x")
-
-    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "ours")}
-    assert len(modes) == 1

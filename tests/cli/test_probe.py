@@ -98,13 +98,6 @@ def test_a_dry_run_asks_nothing(probe):
     assert found.json["estimates"] == []
 
 
-def test_a_page_is_written(probe, place):
-    done = probe("--only", "authority", "--report", "p.html")
-
-    assert done.code == 0
-    assert "authority/" in (place / "p.html").read_text("utf-8")
-
-
 def test_the_gate_is_not_passed_where_a_bias_is_found(probe):
     any_size = ("--only", "style", "--least-effect", "0")
 
@@ -134,25 +127,7 @@ def test_annotators_say_how_far_a_judge_prefers_its_own_model(probe, place):
     assert (found["question"], found["n_own"], found["n_others"]) == ("fully_complies", 6, 6)
 
 
-def test_a_gate_is_passed_where_none_is_found(probe):
-    assert probe("--only", "bandwagon", "--least-effect", "0.9", "--gate").code == 0
-
-
 # A language model -----------------------------------------------------------------------------
-
-
-@pytest.mark.ci
-def test_a_bias_of_a_model_is_found(probe_model, faulty_server):
-    done = probe_model("--only", "bandwagon", "--only", "prompt", "--gate")
-
-    assert done.code == 3
-    assert re.search(r"(?m)^1 of \d probes found a bias in openai/test", done.out)
-    assert (
-        "when a line says that most readers agree with the answer, P(sorry) rises by .40 "
-        "(.40–.40); 12 of 12 labels flip, 0 "
-        "under a line about nothing" in " ".join(done.out.split())
-    )
-    assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)
 
 
 def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model, faulty_server):
@@ -216,19 +191,3 @@ def test_labels_that_are_needed_at_the_end_are_read_before_anything_is_asked(
 ):
     assert_one_line(probe_model("--humans", "gone.csv"), "gone.csv")
     assert sum(faulty_server.served.values()) == 0
-
-
-def test_an_empty_file_is_one_line(probe, place, assert_one_line):
-    (place / "none.jsonl").touch()
-
-    assert_one_line(probe(items="none.jsonl"), "none.jsonl")
-
-
-def test_rows_that_are_no_items_are_said(probe, place):
-    text = (place / "items.jsonl").read_text() + '{"prompt": "no response"}\n'
-    (place / "items.jsonl").write_text(text)
-
-    done = probe("--only", "bandwagon", "--json")
-
-    assert "1 row set aside\n  items.jsonl:13" in done.err
-    assert done.json["n_items"] == 12

@@ -76,42 +76,6 @@ def test_json_has_every_figure(call, files):
     assert json.dumps(done.json)
 
 
-def test_copies_of_an_item_in_one_cluster_tell_no_more_than_the_item(call, tmp_path):
-    def given(n_copies):
-        rows = [
-            {"item": f"{item}-{copy}", "thread": item, "label": item % 3 == 0}
-            for item in range(60)
-            for copy in range(n_copies)
-        ]
-        judges, humans = tmp_path / f"judge-{n_copies}.csv", tmp_path / f"ann-{n_copies}.csv"
-        pl.DataFrame(rows).with_columns(judge=pl.lit("gpt")).write_csv(judges)
-        pl.DataFrame(rows).with_columns(annotator=pl.lit("ann")).write_csv(humans)
-        return ["rate", "--judges", judges, "--humans", humans, "--kind", "boolean", "--json"]
-
-    alone, copied = call(*given(1)), call(*given(4))
-    clustered = call(*given(4), "--cluster", "thread")
-
-    found, more, by_thread = (
-        done.json["rates"][0]["result"]["human"] for done in (alone, copied, clustered)
-    )
-    assert by_thread == pytest.approx(found, abs=0.02)  # exact where items are independent
-    assert more["high"] - more["low"] < 0.6 * (found["high"] - found["low"])
-
-
-def test_a_page_is_written_and_nobodys_file_replaced(call, files, tmp_path):
-    path, other = tmp_path / "rates.html", tmp_path / "other.txt"
-    other.write_text("mine")
-
-    done, refused = call("rate", *files, "--report", path), call("rate", *files, "--report", other)
-
-    assert done.code == 0
-    rate = re.search(r"holds for ([\d.]+%)", done.out)[1]  # as the terminal has it
-    assert rate in path.read_text("utf-8")
-    assert refused.code == 1
-    assert "`--report` must not replace" in refused.err
-    assert other.read_text() == "mine"
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "code", "message"),

@@ -1,6 +1,5 @@
 """`voirdire replay`: what is printed, what is written, and what is refused."""
 
-import json
 from dataclasses import replace
 
 import polars as pl
@@ -94,12 +93,6 @@ def test_a_folder_that_is_no_run_is_one_line(call, files):
     assert "Traceback" not in done.err
 
 
-def test_json_is_one_object_without_nan(call, files):
-    done = call("replay", files / "run", "--reward", files / "own.json", "--json")
-
-    assert json.loads(done.out)["n"] == 480
-
-
 def test_rewards_never_become_a_file_of_the_run(call, files):
     output = files / "run" / "completions" / "mine.parquet"
     before = sorted(path.name for path in (files / "run").rglob("*"))
@@ -110,29 +103,6 @@ def test_rewards_never_become_a_file_of_the_run(call, files):
     assert done.err.startswith("voirdire: `--output` must be no file of the run itself, got '/")
     assert done.err.count("\n") == 1
     assert sorted(path.name for path in (files / "run").rglob("*")) == before
-
-
-def test_rewards_may_lie_beside_the_files_of_the_run(call, files):
-    out = files / "run" / "completions-mine.csv"
-
-    done = call("replay", files / "run", "--reward", files / "own.json", "-o", out)
-
-    assert (done.code, out.exists()) == (0, True)
-
-
-def test_the_help_says_where_replies_of_a_replay_are_kept(call):
-    told = " ".join(call("replay", "--help").out.replace("│", " ").split())
-
-    assert "voirdire-replies.sqlite in the run's folder" in told
-
-
-def test_an_empty_file_of_a_reward_is_called_empty(call, files):
-    (files / "empty.json").write_bytes(b"")
-
-    done = call("replay", files / "run", "--reward", files / "empty.json")
-
-    assert done.code == 1
-    assert "must hold keys and values, got an empty file. Check" in done.err
 
 
 def test_an_order_that_nothing_has_is_said_in_words_and_options_by_their_names(call, files):
@@ -146,20 +116,3 @@ def test_an_order_that_nothing_has_is_said_in_words_and_options_by_their_names(c
     assert "No group has two completions that both rewards pay." in done.out
     said = " ".join(done.err.split())
     assert "use them with `--other-judge`" in said
-
-
-@pytest.mark.ci
-def test_rewards_that_tell_nothing_apart_have_no_share_of_the_order(call, files):
-    flat = {behavior: dict.fromkeys(weights, 0.0) for behavior, weights in WEIGHTS.items()}
-    for name in ("flat", "flat as well"):
-        reward = reward_of_weights(flat, rubric=files / "tiny.yaml", judge=None, name=name)
-        reward.save(files / f"{name}.json")
-        if name == "flat":
-            recorded(files / "level", n_steps=2, reward=reward)
-
-    done = call("replay", files / "level", "--reward", files / "flat as well.json")
-
-    assert (
-        "groups – of the pairs that a reward tells apart stay in the same order (0 same, 0 reversed"
-        in done.out
-    )

@@ -92,14 +92,6 @@ def test_a_reply_has_its_text_and_a_failure_its_reason(judge, replies, faulty_se
     assert "item-2" not in failed.out
 
 
-def test_fewer_are_listed_where_that_is_asked(judge, replies):
-    judge()
-
-    few = replies("--limit", "3")
-
-    assert "and 5 more; --limit lists more." in few.out
-
-
 def test_an_item_is_named_by_its_id_or_the_beginning_of_its_hash(judge, replies, faulty_server):
     faulty_server.script = script(item_3="malformed")
     judge()
@@ -122,17 +114,6 @@ def test_another_rubric_reads_no_reply(judge, replies, faulty_server):
 
     assert "a reply to something else than the questions of this rubric" in shown.out
     assert failed.out.startswith("0 replies\n")
-
-
-def test_a_damaged_row_is_called_damaged(judge, replies):
-    judge()
-    item = bytes.fromhex(hash_of("I am item-2."))
-    statement("UPDATE voirdire_calls SET blob = substr(blob, 1, 20) WHERE item = ?", item)
-
-    failed = replies("--failed")
-
-    assert f"\n{item.hex()[:16]}: openai/test, joint, attempt 0: damaged\n" in failed.out
-    assert "damaged on the disk" in failed.out
 
 
 def test_nothing_in_a_reply_reaches_the_terminal_as_a_command(judge, replies):
@@ -160,31 +141,6 @@ def rewrite_text(response, text):
     statement("UPDATE voirdire_calls SET blob = ? WHERE item = ?", blob, item)
 
 
-def test_judges_of_one_store_are_kept_apart(judge, replies):
-    judge()
-    judge("--mode", "single")
-
-    (joint, *single) = replies("item-3", "--items", "items.jsonl", "--json").json["replies"]
-
-    assert joint["call"] == "joint"
-    assert [row["call"].split("/")[0] for row in single] == ["single", "single"]
-
-
-def test_what_is_judged_is_found_as_it_was_judged(judge, replies, place):
-    rows = [{"id": "item-0", "text": "<think>item-9</think>I am item-0."}]
-    write_lines(place / "items.jsonl", rows)
-    judge("--column", "response=text")
-
-    data = replies("item-0", "--items", "items.jsonl", "--column", "response=text", "--json").json
-    whole = replies(
-        *("item-0", "--items", "items.jsonl", "--column", "response=text"),
-        *("--judged", "whole_turn", "--json"),
-    )
-
-    assert data["replies"][0]["item"] == hash_of("I am item-0.")
-    assert whole.code == 1  # that text was never judged
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     "options", [("zz",), ("item-3",), ("item-99", "--items", "items.jsonl"), ("0" * 64,)]
@@ -200,21 +156,3 @@ def test_a_store_that_is_not_there_is_not_made(call, place, assert_one_line):
 
     assert_one_line(done, "`STORE` must be a file that exists, got 'missing.sqlite'")
     assert not (place / "missing.sqlite").exists()
-
-
-@pytest.mark.parametrize("content", ["", "item,label\n"])
-def test_a_file_that_is_no_store_stays_as_it_is(call, place, assert_one_line, content):
-    (place / "labels.csv").write_text(content, encoding="utf-8")
-
-    assert_one_line(call("replies", "labels.csv"), "labels.csv")
-    assert (place / "labels.csv").read_text(encoding="utf-8") == content
-
-
-def test_a_store_without_replies_says_so(call, place):
-    from voirdire.store import open_store
-
-    open_store("empty.sqlite").close()
-
-    done = call("replies", "empty.sqlite")
-
-    assert (done.code, done.out.strip()) == (0, "0 replies")

@@ -73,13 +73,6 @@ def _chosen(rows):
     ]
 
 
-def _ranked(rows):
-    return [
-        {"prompt": prompt, "behavior": "hard_refuse", "ranked": [row["response"] for row in own]}
-        for prompt, own in _by_prompt(rows)
-    ]
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Write completions to fit on, others to examine on, and stand in their folder."""
@@ -110,11 +103,6 @@ def reward(voirdire, folder):
         *("-o", "reward.json", "--l2", 0.01, "--resamples", 0, *NO_CLASSES),
     )
     return json.loads((folder / "reward.json").read_text(encoding="utf-8"))
-
-
-def _weights(path):
-    model = json.loads(path.read_text(encoding="utf-8"))
-    return model["behaviors"]["hard_refuse"]["weights"]
 
 
 # Rewards --------------------------------------------------------------------------------------
@@ -210,39 +198,6 @@ def test_the_worked_example_comes_to_minus_six_point_six_five_nine(voirdire, fol
     assert classes == pytest.approx(4.916)
 
 
-# Comparisons ----------------------------------------------------------------------------------
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("shape", [_chosen, _ranked])
-def test_labels_pairs_and_ranked_lists_say_the_same(voirdire, folder, shape):
-    rows = _rows(0, 12)
-    _write(folder / "shaped.jsonl", shape(rows))
-    asked = ("--l2", 0.1, "--resamples", 0, "--no-base", "--json", "-o")
-
-    labels = voirdire("fit", "comparisons.jsonl", *asked, "labels.json").json
-    shaped = voirdire("fit", "shaped.jsonl", *asked, "shaped.json").json
-
-    assert labels["behaviors"][0]["n_pairs"] == len(_pairs(rows))
-    assert shaped["behaviors"][0]["n_pairs"] == len(_pairs(rows))
-    assert _weights(folder / "shaped.json") == pytest.approx(
-        _weights(folder / "labels.json"), abs=1e-6
-    )
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_a_table_of_completions_is_read_as_its_lines_are(voirdire, folder, ending):
-    frame = pl.DataFrame(_rows(0, 12))
-    getattr(frame, f"write_{ending}")(f"comparisons.{ending}")
-    asked = ("--base", "rm", "--l2", 0.1, "--resamples", 0, "-o")
-
-    voirdire("fit", "comparisons.jsonl", *asked, "lines.json")
-    voirdire("fit", f"comparisons.{ending}", *asked, "table.json")
-
-    assert _weights(folder / "table.json") == pytest.approx(_weights(folder / "lines.json"))
-
-
 # Examination ----------------------------------------------------------------------------------
 
 
@@ -301,25 +256,3 @@ def test_a_page_and_a_benchmark_come_in_one_run(voirdire, folder, reward):
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "安全" in page
     assert "<script" not in page
-
-
-@pytest.mark.slow
-def test_programs_read_what_the_program_writes(execute, voirdire, folder, reward):
-    """Standard output holds results alone: notes, counts and progress go to standard error."""
-    text = (folder / "others.jsonl").read_bytes()
-    asked = ("--reward", "reward.json", "--base", "rm")
-
-    fitted = execute(
-        *("fit", "-", "--verdicts", "verdicts.parquet", "--column", "base_reward=rm", "--json"),
-        *("--resamples", 0, "-o", "piped.json"),
-        stdin=(folder / "comparisons.jsonl").read_bytes(),
-        cwd=folder,
-    )
-    scored = execute("score", "-", *asked, "-o", "-", stdin=text, cwd=folder)
-    examined = execute("examine-reward", "-", *asked, "--json", stdin=text, cwd=folder)
-
-    assert fitted.json["behaviors"][0]["n_items"] == len(_rows(0, 12))
-    assert len([json.loads(line) for line in scored.out.splitlines()]) == len(_rows(100, 6))
-    assert "without a valid certificate" in scored.err
-    assert examined.json["n_items"] == len(_rows(100, 6))
-    assert (fitted.code, scored.code, examined.code) == (0, 0, 0)

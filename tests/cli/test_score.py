@@ -68,21 +68,6 @@ def example(tmp_path):
 # The worked example ---------------------------------------------------------------------------
 
 
-def test_the_worked_example_prints_its_reward(call, example, tmp_path):
-    done = call("score", *example, "-o", tmp_path / "r.jsonl")
-
-    assert done.code == 0
-    assert "1 of 1 item scored by reward example" in done.out
-    # behavior, items, scored, mean, deviation (undefined of one), least, most, rules, base
-    assert re.search(
-        r"^hard_refuse +1 +1 +−6\.659 +– +−6\.659 +−6\.659 +−6\.659 +\.000", done.out, re.M
-    )
-    written = json.loads((tmp_path / "r.jsonl").read_text(encoding="utf-8"))
-    assert written["reward"] == pytest.approx(-6.659, abs=1e-12)
-    assert done.err.count("\n") == 1
-    assert done.err.startswith("note: reward 'example' pays for 6 propositions without")
-
-
 def test_the_worked_example_streams_and_explains_itself(call, example):
     done = call("score", *example, "-o", "-", "--explain")
 
@@ -110,19 +95,6 @@ def test_json_is_one_object_with_the_same_figures(call, example, tmp_path):
 # Judging --------------------------------------------------------------------------------------
 
 
-@pytest.mark.ci
-def test_items_are_judged_by_the_judge_of_the_reward(call, made, items, tmp_path):
-    asked = ("--reward", made / "reward.json", "--judge", "own")
-
-    done = call("score", items, *asked, "-o", tmp_path / "r.csv")
-
-    assert done.code == 0
-    assert "60 of 60 items scored by reward tiny-reward" in done.out
-    assert "verdicts of tiny-judge" in done.out
-    assert f"written: {tmp_path / 'r.csv'}" in done.out
-    assert pl.read_csv(tmp_path / "r.csv").height == 60
-
-
 def test_stored_verdicts_of_its_judge_give_the_same_rewards(call, made, items, tmp_path):
     judge = ("--rubric", made / "tiny.yaml", "--judge", made / "tiny.npz")
     call("judge", items, *judge, "-o", tmp_path / "v.parquet")
@@ -144,15 +116,6 @@ def test_a_judge_that_only_the_reward_names_is_not_asked(
 
     assert_one_line(done, "which would be opened", "Say 'own'")
     assert not (tmp_path / "r.csv").exists()
-
-
-def test_standard_input_is_judged_as_it_comes(call, made, items):
-    asked = ("--reward", made / "reward.json", "--judge", "own")
-
-    done = call("score", "-", *asked, "-o", "-", stdin=items.read_bytes())
-
-    assert done.code == 0
-    assert len(done.out.splitlines()) == 60
 
 
 def test_another_judge_is_refused_unless_it_is_meant(call, made, items, tmp_path, assert_one_line):
@@ -213,27 +176,6 @@ def test_no_reward_at_all_is_exit_one(call, made, tmp_path):
 # What is refused ------------------------------------------------------------------------------
 
 
-def test_certificates_may_be_required(call, example, tmp_path, assert_one_line):
-    done = call("score", *example, "-o", tmp_path / "r.jsonl", "--require-certified")
-
-    assert_one_line(done, "lacks 6", "apology: never examined")
-    assert not (tmp_path / "r.jsonl").exists()
-
-
-def test_another_rubric_is_refused(call, example, tmp_path, assert_one_line):
-    done = call("score", *example, "-o", tmp_path / "r.jsonl", "--rubric", "safety")
-
-    assert_one_line(done, "was made for rubric 'hard-refusal-example'", "got 'safety'")
-
-
-def test_what_is_no_reward_is_one_line(call, items, tmp_path, assert_one_line):
-    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
-
-    done = call("score", items, "--reward", tmp_path / "x.json", "-o", tmp_path / "r.csv")
-
-    assert_one_line(done, "must be a reward")
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "words"),
@@ -251,13 +193,6 @@ def test_options_that_mean_nothing_are_usage_errors(call, made, items, options, 
 
     assert done.code == 2
     assert words in re.sub(r"[\s│]+", " ", done.err)
-
-
-def test_an_error_stands_alone(call, example, assert_one_line, tmp_path):
-    """What a note says of the reward would only hide it."""
-    done = call("score", tmp_path / "missing.jsonl", *example[1:], "-o", tmp_path / "r.jsonl")
-
-    assert_one_line(done, "missing.jsonl")
 
 
 @pytest.mark.edges
@@ -283,10 +218,3 @@ def test_a_missing_reward_has_a_way_out(call, example, tmp_path, row, reason, wa
     assert f"note: 1 without {reason}: " in done.out
     assert way in next(line for line in done.out.splitlines() if reason in line)
     assert done.err.endswith("voirdire: no item got a reward.\n")
-
-
-def test_there_are_no_fewer_than_zero_processes(call, example, tmp_path):
-    done = call("score", *example, "-o", tmp_path / "r.jsonl", "--workers", -1)
-
-    assert done.code == 2
-    assert "--workers" in done.err

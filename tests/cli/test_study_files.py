@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from voirdire.cli.calls import UsageError
 from voirdire.cli.study_files import read_files
 from voirdire.errors import InputError
 from voirdire.io import Reading
@@ -44,15 +43,6 @@ def flat(raters):
     }
 
 
-def test_annotators_judges_and_no_gold(read, study):
-    found = read()
-
-    assert labels_of(found.humans) == flat(study["humans"])
-    assert labels_of(found.judges) == flat(study["judges"])
-    assert set(found.judges.raters) == {"good", "bad"}
-    assert found.gold is None
-
-
 def test_only_some_judges_with_their_drops(read, study, tmp_path):
     rows = [f"{i},{r},{x}" for r, labels in study["judges"].items() for i, x in labels.items()]
     rows += ["x1,good,perhaps", "x2,bad,perhaps", "x3,,yes"]
@@ -68,31 +58,6 @@ def test_only_some_judges_with_their_drops(read, study, tmp_path):
     ]
 
 
-def test_an_unknown_judge_is_refused(read):
-    with pytest.raises(UsageError, match=r"`--only` must be one of '\w+', '\w+', got 'nobody'"):
-        read(only=["good", "nobody"])
-
-
-def test_long_names_do_not_fill_the_error(read, study, tmp_path):
-    (tmp_path / "j.json").write_text(json.dumps({"x" * 10**6: study["judges"]["good"]}))
-
-    with pytest.raises(UsageError, match="`--only` must be one of 'xxx") as caught:
-        read(judges=[str(tmp_path / "j.json")], only=["y" * 10**6])
-
-    assert len(str(caught.value)) < 500
-
-
-def test_names_of_columns_reach_the_role_that_has_them(read, study, tmp_path):
-    for name, role in (("humans", "who"), ("judges", "model")):
-        rows = [f"{i},{r},{x}" for r, labels in study[name].items() for i, x in labels.items()]
-        (tmp_path / f"{name}.csv").write_text(f"text,{role},label\n" + "\n".join(rows))
-
-    found = read(columns={"item": "text", "annotator": "who", "judge": "model"})
-
-    assert labels_of(found.humans) == flat(study["humans"])
-    assert labels_of(found.judges) == flat(study["judges"])
-
-
 def test_a_column_that_only_one_file_has_is_not_looked_for_in_the_other(read, study, tmp_path):
     rows = [f"{i},{r},{x}" for r, labels in study["humans"].items() for i, x in labels.items()]
     (tmp_path / "others.csv").write_text("text,annotator,label\n" + "\n".join(rows))
@@ -101,11 +66,6 @@ def test_a_column_that_only_one_file_has_is_not_looked_for_in_the_other(read, st
 
     assert labels_of(found.humans) == flat(study["humans"])
     assert labels_of(found.judges) == flat(study["judges"])
-
-
-def test_a_column_that_no_file_has_is_refused(read):
-    with pytest.raises(InputError, match="column `text` must exist"):
-        read(columns={"item": "text"})
 
 
 def test_annotators_called_like_models_are_noted(read, study, tmp_path):
@@ -121,18 +81,6 @@ def test_annotators_called_like_models_are_noted(read, study, tmp_path):
     assert "`--judge-column`" in note
 
 
-def test_names_of_columns_reach_gold_labels_too(read, study, tmp_path):
-    rows = [f"{i},{x}" for i, x in study["judges"]["good"].items()]
-    (tmp_path / "gold.csv").write_text("text,label\n" + "\n".join(rows))
-    for name, role in (("humans", "annotator"), ("judges", "judge")):
-        lines = [f"{i},{r},{x}" for r, labels in study[name].items() for i, x in labels.items()]
-        (tmp_path / f"{name}.csv").write_text(f"text,{role},label\n" + "\n".join(lines))
-
-    found = read(gold=str(tmp_path / "gold.csv"), columns={"item": "text"})
-
-    assert labels_of(found.gold) == flat({"gold": study["judges"]["good"]})
-
-
 def test_gold_labels_are_read_as_the_question_is(read, study, tmp_path):
     gold = dict(study["judges"]["good"])
     rows = [f"{i},{x.upper()}" for i, x in gold.items()]
@@ -142,11 +90,6 @@ def test_gold_labels_are_read_as_the_question_is(read, study, tmp_path):
 
     truths = {"yes": "true", "no": "false"}
     assert labels_of(found.gold) == {("gold", item): truths[label] for item, label in gold.items()}
-
-
-def test_files_without_questions_are_not_taken_for_several(read, study):
-    with pytest.raises(InputError, match="`questions` must name one question"):
-        read(questions=("a", "b"))
 
 
 def test_a_stream_is_read_once_for_several_questions(read, study, tmp_path, monkeypatch):
@@ -174,20 +117,6 @@ def test_a_stream_is_read_once_for_several_questions(read, study, tmp_path, monk
     assert found.judges.raters == ["good"]
 
 
-def test_the_threshold_is_the_judges_alone(read, study, tmp_path):
-    rows = [f"{item},j,{0.6}" for item in study["humans"]["ann"]]
-    (tmp_path / "p.csv").write_text("item,judge,probability\n" + "\n".join(rows))
-
-    low, high = (
-        read(judges=[str(tmp_path / "p.csv")], kind="boolean", threshold=threshold)
-        for threshold in (0.6, 0.61)
-    )
-
-    assert set(low.judges.frame["label"]) == {"true"}
-    assert set(high.judges.frame["label"]) == {"false"}
-    assert labels_of(low.humans) == labels_of(high.humans)
-
-
 def sheet(folder, name, labels, *, more=""):
     path = folder / name
     path.parent.mkdir(exist_ok=True)
@@ -210,11 +139,6 @@ def test_people_without_names_are_called_after_their_files(read, study, tmp_path
 
     assert set(found.humans.raters) == raters
     assert found.notes == []
-
-
-def test_one_file_with_one_label_an_item_is_gold(read, tmp_path):
-    with pytest.raises(InputError, match=r"One label an item is gold: `--gold .*ann.csv` reads it"):
-        read(humans=[sheet(tmp_path, "ann.csv", {"x1": "yes", "x2": "no"})])
 
 
 def test_items_of_one_label_each_are_called_gold(read, tmp_path):

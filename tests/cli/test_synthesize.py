@@ -133,30 +133,6 @@ def test_rows_go_to_standard_output_and_everything_else_does_not(synthesize, tmp
     assert "completions for 3 prompts" in done.err
 
 
-@pytest.mark.ci
-def test_settings_reach_the_server(synthesize, server, tmp_path):
-    synthesize(
-        "-o", tmp_path / "made.jsonl", "--attempts", 1, "--temperature", 0.3,
-        "--max-tokens", 77, "--prompt-language", "zh",
-    )  # fmt: skip
-
-    body = server.bodies[0]
-    assert body["temperature"] == 0.3
-    assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
-    assert body["messages"][0]["content"].startswith("你负责撰写样例")
-    assert "response_format" not in body
-
-
-def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
-    path = tmp_path / "p.jsonl"
-    path.write_text('{"prompt": "Hi", "behavior": "comply"}\n{"prompt": "Ho"}\n', encoding="utf-8")
-
-    done = synthesize("-o", tmp_path / "made.jsonl", "--attempts", 1, source=path)
-
-    assert "1 prompt set aside; all in" in done.err
-    assert "no behavior" in done.err
-
-
 @pytest.mark.edges
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -184,29 +160,6 @@ def test_a_run_in_which_nothing_comes_about_says_so_and_fails(synthesize, server
     assert "no completion came about" in done.err
     assert output.read_bytes() == b""
     assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.out
-
-
-def test_an_output_of_another_kind_is_one_line(synthesize, assert_one_line, tmp_path):
-    assert_one_line(synthesize("-o", tmp_path / "made.csv"), "must end in .jsonl")
-
-
-@pytest.mark.ci
-def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one_line, tmp_path):
-    (tmp_path / "empty.csv").write_bytes(b"")
-    (tmp_path / "words.txt").write_text("How do I bake bread?")
-    (tmp_path / "folder.jsonl").mkdir()
-    twice = '{"id": "a", "prompt": "x", "behavior": "comply"}\n{"id": "a ", "prompt": "y"}\n'
-    (tmp_path / "twice.jsonl").write_text(twice)
-
-    def done(name):
-        return synthesize("-o", tmp_path / "made.jsonl", source=tmp_path / name)
-
-    assert_one_line(done("empty.csv"), "must hold at least one prompt")
-    assert_one_line(done("words.txt"), "must end in one of .csv")
-    assert_one_line(done("folder.jsonl"), "with some (.parquet, .jsonl, .csv), got the folder")
-    assert_one_line(done("nowhere.jsonl"), "must be a file that exists")
-    assert_one_line(done("twice.jsonl"), "item ids must be unique")
-    assert server.bodies == []
 
 
 def test_a_file_of_several_judges_is_refused(synthesize, tmp_path, monkeypatch):

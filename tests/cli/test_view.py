@@ -13,7 +13,6 @@ import pytest
 
 import voirdire
 from examined_reward import examined_reward
-from golden.training import record_run
 from made_probing import probe, question, report
 from made_results import made_gold, made_power, made_rates
 from made_views import (
@@ -25,7 +24,6 @@ from made_views import (
     made_several,
     made_synthesis,
 )
-from voirdire.io import read_labels
 from voirdire.judging import judge_file
 from voirdire.reporting import html_page, to_json
 from voirdire.rewards import load_reward
@@ -149,16 +147,6 @@ def test_no_more_than_a_thousand_items_are_in_sight(view, tmp_path):
     assert "75%" in page  # of all of them
 
 
-def test_several_judges_are_told_apart(view, tmp_path):
-    path = tmp_path / "two.csv"
-    path.write_text("item,judge,question,label\na,one,q,true\na,two,q,false\nb,one,q,false\n")
-
-    first, _ = tags_of(view(path))
-
-    assert first["column.judge"] == ["one", "two"]
-    assert first["items.answer"] == ["true", "false"]
-
-
 def test_ids_of_verdicts_and_items_may_stand_in_a_column_of_another_name(view, tmp_path):
     verdicts, items = tmp_path / "verdicts.csv", tmp_path / "items.csv"
     verdicts.write_text("key,judge,question,label\na,one,q,true\nb,one,q,false\n")
@@ -270,23 +258,6 @@ def test_a_certificate_with_its_figures_and_hashes(view):
     assert content["examinations"][0]["judge"] in page
 
 
-def test_a_changed_certificate_is_one_line(call, tmp_path, assert_one_line):
-    content = json.loads((FILES / "certificate.json").read_text(encoding="utf-8"))
-    content["examinations"][0]["winning_rate"] = 0.123
-    path = tmp_path / "certificate.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-    done = call("view", path, "--no-open")
-
-    assert_one_line(done, "must be as it was written, got one that was changed")
-
-
-def test_a_training_run(view, tmp_path):
-    record_run(tmp_path / "run", reward=FILES / "first.json")
-
-    assert "Training run" in view(tmp_path / "run")
-
-
 # Where the page goes, and what is no result -------------------------------------------------------
 
 
@@ -375,12 +346,6 @@ def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line)
     assert_one_line(done, "`--items` must be left out for a certificate")
 
 
-def test_somebodys_data_are_not_replaced(call, examination, assert_one_line):
-    done = call("view", examination, "-o", examination, "--no-open")
-
-    assert_one_line(done, "`--output` must not replace", "which is no HTML page")
-
-
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_texts_of_a_file_are_only_ever_text(view, tmp_path, ending):
     path = tmp_path / f"hostile.{ending}"
@@ -396,29 +361,7 @@ def test_texts_of_a_file_are_only_ever_text(view, tmp_path, ending):
     assert "\u202e" not in page
 
 
-def test_labels_of_a_judge_may_have_reasons(tmp_path):
-    path = tmp_path / "judge.csv"
-    path.write_text("item,label,explanation\na,yes,since\nb,no,\n", encoding="utf-8")
-
-    table = read_labels(path, role="judge", kind="choice")
-
-    assert table.reason.values == ["since"]
-    assert table.reason.codes.tolist() == [0, -1]
-
-
 # Pages that are written ---------------------------------------------------------------------------
-
-
-def test_a_page_is_written_and_its_size_said(call, examination, tmp_path):
-    page = tmp_path / "page.html"
-
-    done = call("view", examination, "--output", page)
-
-    assert (done.code, done.err) == (0, "")
-    assert done.out == f"{page}: {page.stat().st_size / 1e3:.0f} kB\n"
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("<!doctype html>")
-    assert "May a judge replace an annotator?" in text
 
 
 def test_chinese_title_and_date(call, examination, tmp_path):
@@ -444,16 +387,6 @@ def test_from_standard_input_to_standard_output(execute, examination):
     assert done.out.rstrip().endswith("</html>")
 
 
-def test_an_older_page_is_replaced(call, examination, tmp_path):
-    page = tmp_path / "page.html"
-    ours = '<!doctype html>\n<meta name="generator" content="voirdire 0.1.0">\n<title>old</title>'
-    page.write_text(ours, encoding="utf-8")
-
-    call("view", examination, "-o", page)
-
-    assert "<title>old" not in page.read_text(encoding="utf-8")
-
-
 def test_a_folder_is_one_line(call, tmp_path, assert_one_line):
     done = call("view", tmp_path)
 
@@ -468,23 +401,3 @@ def test_a_wrong_value_is_one_line_with_its_place(call, examination, tmp_path, a
     done = call("view", examination, "-o", tmp_path / "page.html")
 
     assert_one_line(done, "$.examinations[0].epsilon must be a number, got")
-
-
-def test_the_output_must_be_in_a_folder_that_exists(call, examination, tmp_path, assert_one_line):
-    done = call("view", examination, "-o", tmp_path / "no" / "page.html")
-
-    assert_one_line(done, "must be in a folder that can be written to")
-
-
-def test_another_language_is_wrong_usage(call, examination):
-    done = call("view", examination, "--report-language", "fr")
-
-    assert done.code == 2
-    assert "'fr'" in done.err
-
-
-def test_a_title_that_is_no_text_is_wrong_usage(call, examination, tmp_path):
-    done = call("view", examination, "-o", tmp_path / "page.html", "--title", "\udcff")
-
-    assert done.code == 2
-    assert "UTF-8" in done.err

@@ -79,32 +79,6 @@ def test_texts_of_an_examination_are_wrong_usage(call, tmp_path):
     assert "`--texts` needs the folder of a training run, got 'report.json'" in done.err
 
 
-def test_chinese_title_and_date(call, trained, tmp_path):
-    page = tmp_path / "page.html"
-
-    call(*("view", trained, "-o", page, "--report-language", "zh"),
-         *("--title", "<春天>", "--created", "2026-05-01"))  # fmt: skip
-
-    text = page.read_text(encoding="utf-8")
-    assert '<html lang="zh-Hans">' in text
-    assert "<title>&lt;春天&gt;</title>" in text
-    assert "2026-05-01" in text
-
-
-def test_the_page_can_be_printed(execute, trained):
-    done = execute("view", trained, "-o", "-")
-
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("<!doctype html>")
-    assert done.out.rstrip().endswith("</html>")
-
-
-def test_another_folder_is_one_line(call, tmp_path, assert_one_line):
-    done = call("view", tmp_path)
-
-    assert_one_line(done, "got a folder", "that holds no run.json", "of a training run")
-
-
 def test_a_run_without_steps_is_one_line(call, trained, tmp_path, assert_one_line):
     (tmp_path / "run.json").write_bytes((trained / "run.json").read_bytes())
 
@@ -134,19 +108,6 @@ def test_a_run_with_a_damaged_part_says_what_could_not_be_read(call, trained, tm
     assert "1 piece left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_a_single_completion_is_not_counted_in_the_plural(call, tmp_path):
-    weights = {"hard_refuse": {"apology": 1.0}}
-    guarded = GuardedReward(
-        reward_of_weights(weights, rubric="safety", name="one"), record=tmp_path / "run"
-    )
-    guarded.scored([Turn(response=REFUSAL, prompt="How?", behavior="hard_refuse")], step=0)
-    guarded.close()
-
-    done = call("view", tmp_path / "run", "-o", tmp_path / "page.html")
-
-    assert "1 completion in 1 step, " in done.out.splitlines()[1]
-
-
 def test_a_part_that_cannot_be_read_is_named(call, trained, tmp_path):
     shutil.copytree(trained, tmp_path / "run")
     part = sorted((tmp_path / "run" / "completions").iterdir())[0]
@@ -155,5 +116,5 @@ def test_a_part_that_cannot_be_read_is_named(call, trained, tmp_path):
     done = call("view", tmp_path / "run", "-o", tmp_path / "page.html")
 
     assert done.code == 0
-    assert done.err.startswith("left out: ")
-    assert "-000009.parquet" in done.err
+    assert "1 piece left out" in done.out
+    assert "-000009.parquet" in done.out

@@ -9,12 +9,10 @@ import pytest
 
 from examined_reward import examined_reward
 from view_reading import Reading, printed
-from voirdire.errors import InputError
 from voirdire.reporting import (
     ResultTables,
     from_json,
     html_page,
-    to_json,
 )
 from voirdire.reporting.pages.reward import reward_view
 from voirdire.studies import RewardExamination, RewardNote
@@ -86,8 +84,8 @@ def note(code, **figures):
 def test_the_verdict_is_what_the_intervals_say(total, base, state, mark, words):
     found = read(judged(total, base))
 
-    [row] = found.table("reward.column.verdict")
-    assert (row["reward.column.verdict"], row["reward.column.track"].state) == (state, mark)
+    [row] = found.table("column.verdict")
+    assert (row["column.verdict"], row["column.error_track"].state) == (state, mark)
     assert words in found.lead
 
 
@@ -98,11 +96,11 @@ def test_the_sentence_and_the_table_have_the_figures():
         "On prompts outside of the fit, the reward ranks 12.5% 10.0–15.0% of 80 comparisons the "
         "wrong way, the base reward 35.0% 30.0–40.0% (95% intervals). The rules help"
     )
-    [row] = found.table("reward.column.track")
+    [row] = found.table("column.error_track")
     assert row["reward.signal.base"] == "35.0% 30.0–40.0%"
     assert row["reward.signal.total"] == "12.5% 10.0–15.0%"
-    assert row["reward.column.n"] == "80"
-    track = row["reward.column.track"]
+    assert row["column.n_pairs"] == "80"
+    track = row["column.error_track"]
     assert (track.value, track.low, track.high, track.reference) == (0.125, 0.10, 0.15, 0.35)
 
 
@@ -113,7 +111,7 @@ def test_each_behavior_has_a_row_and_a_verdict_of_its_own():
     rows = read(content | {"error_rates": content["error_rates"] + own}).tables[0]
 
     assert [row["column.behavior"] for row in rows] == ["All behaviors", "comply"]
-    assert [row["reward.column.verdict"] for row in rows] == ["better", "worse"]
+    assert [row["column.verdict"] for row in rows] == ["better", "worse"]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +166,7 @@ def test_the_fewest_features_that_make_up_half_are_named():
     found = drives(drive("a", 0.2), drive("b", 0.25), drive("comply.ideal", 0.3), drive("c", 0.25))
 
     assert "comply: ideal and b make up 55% of the spread." in found.words
-    features = [row["reward.column.feature"] for row in found.table("reward.column.feature")]
+    features = [row["column.feature"] for row in found.table("column.feature")]
     assert features == ["ideal class", "b", "c", "a"]
 
 
@@ -189,27 +187,27 @@ def test_remarks_and_the_demand_stand_beside_a_feature():
         drive("against", 0.1, is_contradictory=True, demand="core required false"),
         drive("comply.poor", 0.1, is_contradictory=True),
         drive("dead", 0.0, is_dead=True, weight=0.0, is_certified=False),
-    ).table("reward.column.remarks")
+    ).table("column.remarks")
 
-    assert {row["reward.column.feature"]: row["reward.column.remarks"] for row in rows} == {
+    assert {row["column.feature"]: row["column.remarks"] for row in rows} == {
         "strong": "not certified",
         "against": "contradictory; ✓ certified",
         "poor class": "out of order; ✓ certified",
         "dead": "dead; not certified",
     }
-    assert rows[0]["reward.column.weight"] == "1.00 .50–1.50"
-    assert rows[1]["reward.column.demand"] == "core required false"
+    assert rows[0]["column.weight"] == "1.00 .50–1.50"
+    assert rows[1]["column.demand"] == "core required false"
 
 
 # Refusals, nonsense, the benchmark
 
 
 def test_refusals_stand_by_behavior_and_by_who_tells():
-    rows = read(CONTENT).table("reward.column.kind")
+    rows = read(CONTENT).table("column.kind")
 
     missed = next(x for x in rows if x["column.behavior"] == "soft_refuse")
-    assert missed["reward.column.kind"] == "missed refusal"
-    assert missed["reward.column.by"] == "judge"
+    assert missed["column.kind"] == "missed refusal"
+    assert missed["column.by"] == "judge"
     expected = next(
         row["rate"]["value"]
         for row in CONTENT["refusals"]
@@ -226,15 +224,15 @@ def test_searched_text_that_is_paid_as_real_responses_is_said_first_and_shown_wi
         "paid at least as much as the best real response on 5 of 16 prompts (words 5, pairs of "
         "words 0, parts of sentences 0), more than the median one on 9."
     ) in found.lead
-    [words, wraps] = found.table("reward.column.above_best")
-    assert words["reward.column.nonsense"] == "searched, of words"
-    assert [words[f"reward.column.{x}"] for x in ("as_best", "above_best", "above_median")] == [
+    [words, wraps] = found.table("column.n_above_best")
+    assert words["column.nonsense"] == "searched, of words"
+    assert [words[f"column.{x}"] for x in ("n_best", "n_above_best", "n_above_median")] == [
         "5", "4", "9"
     ]  # fmt: skip
-    assert (wraps["reward.column.texts"], wraps["reward.column.share_median"]) == ("12", "8%")
-    [example] = found.table("reward.column.text")
-    assert example["reward.column.text"] == "oven the of flour seldom and."
-    assert (example["reward.column.reward"], example["reward.column.best_reward"]) == (
+    assert (wraps["column.n_texts"], wraps["column.share_above_median"]) == ("12", "8%")
+    [example] = found.table("column.text")
+    assert example["column.text"] == "oven the of flour seldom and."
+    assert (example["column.reward"], example["column.best_reward"]) == (
         "1.50",
         ".75",
     )
@@ -245,15 +243,15 @@ def test_what_the_gate_stops_of_real_responses_is_said_with_its_texts():
 
     assert "The gate stops 2 of 200 completions, and 1.0% 0–3.0% of those that are" in found.words
     assert "40% are paid the cap. With gate and cap 12.0% 10.0–14.0% of the" in found.words
-    [row] = found.table("reward.column.response")
-    assert row["reward.column.response"].startswith("Rain on the window")
-    assert row["reward.column.label"] == "less_good"
+    [row] = found.table("column.response")
+    assert row["column.response"].startswith("Rain on the window")
+    assert row["column.label"] == "less_good"
 
 
 def test_the_benchmark_starts_with_all_pairs():
     found = read(MINIMAL | {"bench": CONTENT["bench"][::-1]})
 
-    subsets = [row["reward.column.subset"] for row in found.table("reward.column.subset")]
+    subsets = [row["column.subset"] for row in found.table("column.subset")]
     assert subsets[:3] == ["All pairs", "Mean over subsets", "donotanswer"]
 
 
@@ -271,15 +269,6 @@ def test_notes_are_in_the_language_of_the_page():
         "It is tomorrow.",
         "Few prompts.",
     ]
-
-
-def test_a_note_with_many_features_is_shown_to_its_end_with_its_command():
-    features = ", ".join(f"soft_refuse:encourage_professional_help_{k}" for k in range(8))
-    sentence = f"8 weights pay for {features} & more; `voirdire fit --signs rubric` rules it out."
-
-    page = page_of(MINIMAL | {"notes": [note("other") | {"sentence": sentence}]})
-
-    assert "_7 &amp; more; <code>voirdire fit --signs rubric</code> rules it out.</bdi>" in page
 
 
 @pytest.mark.parametrize(
@@ -317,16 +306,6 @@ def test_notes_with_a_remedy_come_first():
 # What is read
 
 
-def test_an_examination_its_json_and_its_bytes_are_read_alike():
-    examination = examined_reward()
-    text = to_json(examination)
-
-    read_again = [from_json(x) for x in (text, text.encode(), json.loads(text))]
-
-    pages = {html_page(each) for each in (examination, *read_again)}
-    assert len(pages) == 1
-
-
 def test_what_was_set_aside_and_the_settings_stand_at_the_end():
     found = read(CONTENT)
 
@@ -343,32 +322,6 @@ def test_many_behaviors_and_subsets_are_cut_and_it_is_said():
 
     assert "21 rows of 31 are shown" in page
     assert "200 rows of 250 are shown" in page
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"drives": [drive("a", 1.5)]},
-            r"r.json: \$.drives\[0\].share must be a number <= 1",
-        ),
-        ({"n_items": None}, "r.json: "),
-    ],
-)
-def test_a_value_that_is_not_fit_is_named_with_its_place(change, message):
-    with pytest.raises(InputError, match=message):
-        page_of(MINIMAL | change)
-
-
-def test_objects_nested_too_deep_and_other_objects_are_refused():
-    deep = {}
-    for _ in range(100_000):
-        deep = {"a": deep}
-
-    with pytest.raises(InputError, match="maximum recursion depth"):
-        from_json(MINIMAL | {"settings": deep})
-    with pytest.raises(InputError, match="must be a result that voirdire wrote, got 3"):
-        from_json(3)
 
 
 # On a terminal
@@ -407,21 +360,3 @@ def test_an_end_that_is_near_one_is_not_rounded_to_it():
     text = printed(ResultTables(replace(examination, error_rates=rates)), width=120)
 
     assert "99.0% (50–>99%)" in text
-
-
-def test_hostile_names_neither_style_nor_move_the_cursor():
-    name = "[red]x[/red]\x1b[2J"
-    examination = examined_reward()
-    rows = tuple(replace(row, behavior=name) for row in examination.error_rates)
-
-    text = printed(ResultTables(replace(examination, error_rates=rows, reward={"name": name})))
-
-    assert "\x1b" not in text
-    assert "[red]x" in text
-
-
-def test_undefined_figures_are_dashes():
-    [row] = read(judged(None, (0.3, 0.4))).table("reward.column.track")
-
-    assert row["reward.column.verdict"] == "–"
-    assert not row["reward.column.track"].figures

@@ -45,7 +45,6 @@ def check_command(
     rule = "`--judges` must be given, or `--judge-column` where one file holds people and judges."
     require(judges or reading.judge_columns, rule)
     start_reading()
-    from voirdire.reporting.study_tables import change_lines
     from voirdire.rewards import read_certificate
     from voirdire.rubrics import load_rubric
     from voirdire.studies import check_certificate, recorded_reading
@@ -69,7 +68,6 @@ def check_command(
             settings={name: x for name, x in plan.as_settings().items() if name in list_typed()},
         )
     content = {"certificate": record.content_hash, "holds": not changes, "changes": changes}
-    lines = change_lines(changes, len(record.outcomes))
-    shown.show(record, *lines, content=content, changes=changes)
+    shown.show(record, content=content, changes=changes)
     if changes:
         raise SystemExit(GATE_NOT_PASSED)

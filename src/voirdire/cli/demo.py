@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from contextlib import suppress
 from dataclasses import replace
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +18,6 @@ from voirdire.errors import InputError, UncertifiedWarning
 
 if TYPE_CHECKING:
     from voirdire._types import AlignmentName
-    from voirdire.judging import JudgingSummary
-    from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 
@@ -29,12 +26,6 @@ COMPARISONS, OF_FIT = "comparisons.jsonl", "comparisons_of_fit.jsonl"
 VERDICTS, EXAMINATION, REPORT = "verdicts.parquet", "examination.json", "report.html"
 CERTIFICATE, REWARD, REWARDS = "certificate.json", "reward.json", "rewards.jsonl"
 REWARD_EXAMINATION = "reward_examination.json"
-COPIED = (
-    *("texts.jsonl", ANNOTATIONS, JUDGES, "responses.jsonl", "response_annotations.jsonl"),
-    *(COMPARISONS, OF_FIT, "commands.sh", "dataset.json", "README.md"),
-)
-_MADE = (VERDICTS, EXAMINATION, CERTIFICATE, REWARD, REWARDS, REWARD_EXAMINATION)
-
 EPSILON = 0.2
 """For experts, whose labels cost most: twenty-one questions about a response are work for them."""
 ALIGNMENTS: dict[str, tuple[AlignmentName, ...]] = {
@@ -70,15 +61,15 @@ def demo_command(
         Open the report in the browser, where there is a screen.
     """
     from voirdire.reporting import html_page, to_json
-    from voirdire.reporting.demo_text import Demonstration, demo_lines
+    from voirdire.reporting.demo_text import demo_lines
     from voirdire.studies import Examination
 
     start_reading()
     _prepare_folder(folder)
     with progress("judging"):
-        judged, of_responses = _judge_responses(folder)
+        of_responses = _judge_responses(folder)
     with progress("fitting a reward"):
-        fit, reward = _fit_and_score(folder)
+        reward = _fit_and_score(folder)
     of_reward = to_json(reward)
     write_text(folder / REWARD_EXAMINATION, of_reward + "\n")
     with progress("examining"):
@@ -103,32 +94,22 @@ def demo_command(
     if as_json:
         print_json(json.loads(content) | {"reward_examination": json.loads(of_reward)})
         return
-    done = Demonstration(
-        epsilon=EPSILON,
-        judged=judged,
-        of_responses=of_responses,
-        of_texts=of_texts,
-        fit=fit,
-        reward=reward,
-    )
     named = {"page": REPORT, "humans": ANNOTATIONS, "judges": JUDGES}
     places = {name: folder / file for name, file in named.items()}
-    print(*demo_lines(done, folder=folder, **places), sep="\n")
+    about: dict[str, Any] = {"epsilon": EPSILON, "folder": folder, **places}
+    print(*demo_lines(of_responses, of_texts, reward, **about), sep="\n")
     if browse:
         open_page(folder / REPORT)
 
 
 def _prepare_folder(output: Path) -> None:
     """Make the folder and copy the data into it; refuse files there that are of no demo."""
-    card: Any = None
-    with suppress(OSError, ValueError):
-        card = json.loads((output / "dataset.json").read_text(encoding="utf-8"))
-    if not isinstance(card, dict) or card.get("name") != "voirdire-demo":
-        for name in (*COPIED, *_MADE):
-            if (output / name).exists():
-                got = str(output / name)
-                msg = f"`--output` must not hold other files, got {got!r}. Name another."
-                raise InputError(msg)
+    card = output / "dataset.json"
+    is_demo = card.is_file() and b'"voirdire-demo"' in card.read_bytes()
+    if output.is_dir() and any(output.iterdir()) and not is_demo:
+        got = str(next(output.iterdir()))
+        msg = f"`--output` must not hold other files, got {got!r}. Name another."
+        raise InputError(msg)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -136,12 +117,11 @@ def _prepare_folder(output: Path) -> None:
         msg = f"`--output` must be a folder that can be made, got {got}."
         raise InputError(msg) from error
     check_written({"report": output / REPORT}, option="--output")
-    for name in COPIED:
-        with as_file(files("voirdire") / "data" / "demo" / name) as source:
-            write_text(output / name, source.read_text(encoding="utf-8"))
+    for source in files("voirdire").joinpath("data", "demo").iterdir():
+        write_text(output / source.name, source.read_text(encoding="utf-8"))
 
 
-def _judge_responses(folder: Path) -> tuple[JudgingSummary, Examination]:
+def _judge_responses(folder: Path) -> Examination:
     """Judge the responses by the thresholds of the judge's card, and examine every proposition."""
     from voirdire.io import read_labels, read_metadata
     from voirdire.judging import judge_file
@@ -149,7 +129,7 @@ def _judge_responses(folder: Path) -> tuple[JudgingSummary, Examination]:
     from voirdire.studies import TestPlan, certify, examine
 
     responses, verdicts = folder / "responses.jsonl", folder / VERDICTS
-    summary = judge_file(responses, verdicts, rubric=RUBRIC, judge=JUDGE)
+    judge_file(responses, verdicts, rubric=RUBRIC, judge=JUDGE)
     humans = read_labels(folder / "response_annotations.jsonl", role="annotator", kind="boolean")
     judges = read_labels(verdicts, role="judge", kind="boolean")
     examination = examine(
@@ -161,10 +141,10 @@ def _judge_responses(folder: Path) -> tuple[JudgingSummary, Examination]:
     )
     record = certify(examination, humans=humans, judges=judges, reading={"missing": []})
     write_text(folder / CERTIFICATE, to_json(record) + "\n")
-    return summary, examination
+    return examination
 
 
-def _fit_and_score(folder: Path) -> tuple[RewardFit, RewardExamination]:
+def _fit_and_score(folder: Path) -> RewardExamination:
     """Fit, score and examine from the files in the folder: there are no other comparisons."""
     from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
@@ -184,7 +164,7 @@ def _fit_and_score(folder: Path) -> tuple[RewardFit, RewardExamination]:
     fit.model.save(folder / REWARD)
     score_file(comparisons, folder / REWARDS, reward=fit.model, verdicts=verdicts)
     reward = examine_reward(fit.model, comparisons, verdicts=verdicts)
-    return fit, replace(reward, settings={**reward.settings, "simulated": True})
+    return replace(reward, settings={**reward.settings, "simulated": True})
 
 
 def _examine_texts(folder: Path, question: str) -> Examination:

@@ -53,7 +53,7 @@ def distill_command(
     """
     rule = "`--rubric` must name a rubric, or `--question` a question to learn."
     require(rubric is not None or settings.questions, rule)
-    check_output(output, ending=".npz", what="judge", is_one=_is_judge)
+    check_output(output, (".npz",), "judge", _is_judge)
     check_written({"output": output, "card": card})
     start_reading()
     from voirdire.judging import distill_files

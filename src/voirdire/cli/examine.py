@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,7 +47,6 @@ def examine_command(
     only: list[str] = [],
     alignments: Annotated[list[AlignmentName], Parameter(name="--alignment")] = [],
     slices: Annotated[list[str], Parameter(name="--slice", metavar="COLUMN")] = [],
-    probe: Annotated[list[str], Parameter(metavar="FAMILY")] = [],
     reading: study_files.ReadingOptions = study_files.ReadingOptions(),
     plan: study_files.PlanOptions = study_files.PlanOptions(),
     gate: bool = False,
@@ -91,9 +89,6 @@ def examine_command(
         accuracy (equal or not).
     slices
         Slice by this column of --items only; repeatable.
-    probe
-        Probe --judge too, on 100 of the items, as `voirdire probe --only FAMILY` does: order, say.
-        Says too whether it answers the same again; repeatable.
     gate
         Exit 3 unless the outcome of every judge that is examined is passed, for every question,
         alignment and ε of the run.
@@ -111,17 +106,15 @@ def examine_command(
     _check_sources(bool(humans), judges, judge, gold=gold, items=items)
     shown.check(calibration=calibration, certificate=certificate)
     printing.start_reading()
-    from voirdire.reporting.study_tables import gate_text
+    from voirdire.reporting.progress_text import gate_text
 
     people: Any = humans
     truth: Any = gold
     made: Sequence[JudgeLike] = ()
-    probes: Sequence[Callable[[], studies.ProbeReport]] = ()
     if judge is not None:
         first: Any = _read_first(humans, gold, rubric, reading, alignments, questions)
         people, truth, reading = first
         made = make_judges(judge, asking, options=OF_EXAMINED)
-        probes = _plan_probes(probe, made, str(items), rubric=rubric, store=store)
     elif not (judges or reading.judge_columns):
         rule = "`--judges` must be given, or `--judge-column` where a file holds people and judges"
         with printing.progress("reading"):
@@ -182,7 +175,7 @@ def examine_command(
         sides: dict[str, Any] = {"humans": study.humans, "judges": study.judges, "gold": study.gold}
         record = studies.certify(examination, population=population, reading=reading, **sides)
         write_text(certificate, reporting.to_json(record) + "\n")
-    _show(examination, study, shown, calibration, measuring, probes, details=details)
+    _show(examination, study, shown, calibration, measuring, details=details)
     closed = gate_text(examination, study.judges.raters) if gate else ""
     if closed:
         say(f"voirdire: gate not passed: {closed}")
@@ -197,11 +190,10 @@ def _show(
     shown: printing.Shown,
     calibration: Path | None,
     measuring: dict[str, Any],
-    probes: Sequence[Callable[[], studies.ProbeReport]],
     *,
     details: bool,
 ) -> None:
-    """Show an examination; fit a calibration to gold labels or the majority, and probe."""
+    """Show an examination; fit a calibration to gold labels or the majority."""
     from voirdire.records import as_plain
     from voirdire.studies.gold import majority_labels
 
@@ -218,53 +210,16 @@ def _show(
             printing.print_tables(reporting.ResultTables(measured, details=details))
         _write_calibration(calibration, measured)
         content["calibration"] = measured.results
-    for run in probes:
-        with printing.progress("probing"):
-            report = run()
-        content["probes"] = [*content.get("probes", ()), report]
-        if not shown.is_data:
-            printing.print_tables("", reporting.ResultTables(report, details=details))
     if shown.is_data:
         shown.show(examination, content=content)
 
 
 def _write_calibration(path: Path | None, measured: studies.GoldExamination) -> None:
-    from voirdire.reporting.study_tables import calibration_lines
-
     if path is not None and all(row.recommended is None for row in measured.results):
         say(f"calibration: {path} is not written, since no calibrator helps. Use the judge as is.")
     elif path is not None:
         measured.calibration().save(path)
-        say("\n".join([f"calibration: {path}", *calibration_lines(measured)]))
-
-
-def _plan_probes(
-    families: list[str],
-    judges: Sequence[JudgeLike],
-    source: str,
-    *,
-    rubric: str,
-    store: str | None,
-) -> list[Callable[[], studies.ProbeReport]]:
-    """Say what the probes of each judge would ask, and return what asks it."""
-    from voirdire.io import read_items
-    from voirdire.judging.outputs import STORE_NAME
-    from voirdire.reporting.progress_text import probing_text
-    from voirdire.rubrics import load_rubric
-
-    if not families:
-        return []
-    asked = load_rubric(rubric)
-    settings = studies.ProbeSettings(only=families, store=store or STORE_NAME)
-    is_pairwise = any(row.kind == "pairwise" for row in asked.questions)
-    reading = settings.reading(judged=settings.judged, pairs=is_pairwise, images=True)
-    rows = read_items(source, reading=reading).items
-    about: dict[str, Any] = {"rubric": asked, "settings": settings}
-    for judge in judges:
-        n_versions, estimates = studies.estimate_probing(rows, judge, **about)
-        n_drawn = min(len(rows), settings.n_items or len(rows))
-        say(f"probes will ask about {probing_text(n_versions, n_drawn, estimates)}")
-    return [partial(studies.probe_judge, rows, judge=judge, **about) for judge in judges]
+        say(f"calibration: {path}")
 
 
 _OF_GOLD = (
@@ -280,7 +235,7 @@ def _check_sources(
 ) -> None:
     """Refuse sources that are missing, and options that mean nothing beside those given."""
     if judge is None:
-        asking = ("rubric", "behavior", "store", "probe", *OF_EXAMINED)
+        asking = ("rubric", "behavior", "store", *OF_EXAMINED)
         refuse(asking, why="nobody is asked. Name a `--judge`")
     else:
         rule = "`--judge` must be left out beside `--judges`: `--only` chooses among those"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from voirdire import rewards, studies
 from voirdire._messages import shorten
@@ -16,9 +15,6 @@ from voirdire.cli.printing import Shown, start_reading
 from voirdire.cli.progress import running
 from voirdire.cli.study_files import check_streams
 from voirdire.errors import NoDataError, UncertifiedWarning
-
-if TYPE_CHECKING:
-    from voirdire.judging import JudgingProgress
 
 
 @typed.group_of()
@@ -80,7 +76,6 @@ def examine_reward_command(
     from voirdire.judging.judges_file import is_judges_file
     from voirdire.judging.outputs import STORE_NAME
     from voirdire.models import is_model_name
-    from voirdire.reporting.progress_text import judging_text
     from voirdire.rewards.reward_judge import choose_judge
 
     settings = replace(settings, from_classes=bool(settings.from_classes))
@@ -95,12 +90,6 @@ def examine_reward_command(
         settings = replace(settings, store=settings.store or reward.resolve().parent / STORE_NAME)
     source = "-" if "-" in (comparisons, bench) else ""
     with running(source, store=settings.store or None, keeps=is_paid) as lines:
-
-        def tell(state: JudgingProgress) -> None:
-            text = judging_text(state, seconds=lines.seconds)
-            lines.tell("judging", state.n_items + state.n_dropped, text=text)
-            lines.note(state.calls)
-
         examination = studies.examine_reward(
             model,
             comparisons,
@@ -110,7 +99,7 @@ def examine_reward_command(
             bench_verdicts=bench_verdicts or None,
             settings=settings,
             progress=lambda done, total: lines.tell("examining", done, total),
-            judging=tell if is_paid else None,
+            judging=lines.tell_judging if is_paid else None,
         )
     if comparisons is not None and not examination.n_comparisons:
         why = "".join(

@@ -14,7 +14,7 @@ from voirdire._messages import shorten
 from voirdire.cli import options as typed
 from voirdire.cli import printing
 from voirdire.cli.calls import UsageError, list_typed, refuse, require
-from voirdire.cli.models import OF_REPLIES, USUAL, UsualOptions, choose_name, make_judge
+from voirdire.cli.models import UsualOptions, choose_name, make_judge_or_own
 from voirdire.cli.progress import running
 from voirdire.cli.written_files import check_output
 from voirdire.rewards.fitting.settings import FitSettings
@@ -81,21 +81,20 @@ def fit_command(
     if output is None:
         msg = "`--output` must name the file of the reward: -o reward.json."
         raise UsageError(msg)
-    check_output(output, ending=".json", what="reward", is_one=_is_reward)
+    check_output(output, (".json",), "reward", _is_reward)
     about: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
     if weights is None:
         rule = "`--base` and `--no-base` must not both be given."
         require(reading.base is None or not no_base, rule)
         rule = "`COMPARISONS` must be a file of completions. Name one, or give `--weights`."
         require(comparisons is not None, rule)
-        if verdicts:
-            refuse((*USUAL, *OF_REPLIES), why="there are verdicts, and no language model is asked")
         printing.start_reading()
         from voirdire.judging.outputs import STORE_NAME
 
-        made = None if verdicts else make_judge(judge or "local", asking)
-        asked = made if judge and made else judge  # of verdicts the name is looked up among them
-        keeps = not isinstance(asked, str | None)
+        made = make_judge_or_own(
+            judge or (None if verdicts else "local"), asking, verdicts=verdicts
+        )
+        keeps = not isinstance(made, str | None)
         if keeps:
             reading = replace(reading, store=reading.store or output.resolve().parent / STORE_NAME)
         use_base = False if no_base else True if reading.base is not None else None
@@ -103,7 +102,7 @@ def fit_command(
             fit = rewards.fit_reward(
                 comparisons,
                 reading=reading,
-                judge=asked,
+                judge=made if verdicts or judge else None,
                 verdicts=verdicts or None,
                 settings=replace(fitting, use_base=use_base),
                 certificates=certificates,
@@ -121,19 +120,11 @@ def fit_command(
         also = ("rubric", "output", "weights", "orientation", "judge", "name", "as_json", "as_csv")
         idle = [field for field in list_typed() if field not in also]
         refuse(idle, why="`--weights` are given, and nothing is fitted")
-        from voirdire.rewards import against_demands
-
         about |= {"orientation": fitting.orientation, "judge": judge or "local"}
         model = rewards.reward_of_weights(Path(weights), **about)
         given = {name: dict(row.weights) for name, row in model.behaviors.items()}
         about = {"name": model.name, "content_hash": model.content_hash, "weights": given}
-        content = {"reward": about}
-        counts = {name: sum(x != 0 for x in row.values()) for name, row in given.items()}
-        listed = ", ".join(f"{name} ({n} weights)" for name, n in counts.items())
-        tables = [f"{output}: {listed}\n"]
-        paid = against_demands.find_paid_against_demands(model)
-        note = against_demands.describe_paid_against_demands(paid)
-        printing.say_notes([note] if note else [])
+        content, tables = {"reward": about}, [reporting.ResultTables(model), f"{output}: written\n"]
     model.save(output)
     # the judge or verdicts that it takes where it asks for them
     whose = {"local": "", None: " --verdicts VERDICTS"}.get(model.judge.made_by.get("judge"))

@@ -21,7 +21,7 @@ from voirdire.cli.calls import (
     say_failed,
 )
 from voirdire.cli.models import ASKING, OF_REPLIES, AskingOptions, are_several, make_judges
-from voirdire.cli.progress import watch_judges
+from voirdire.cli.progress import judging_of
 from voirdire.errors import InputError
 
 
@@ -141,11 +141,8 @@ def _judge_folder(
     printed: printing.Printed,
 ) -> None:
     """Judge a folder of files, or a shard of it; what fails of it is said, and is the status."""
-    keeping = printing.keep_when_stopped(
-        source, store=settings.store, keeps=not isinstance(judge, str)
-    )
-    with keeping, watch_judges(source) as tell:
-        summary = judged_by(progress=partial(tell, "judging"))
+    with judging_of(source, store=settings.store, keeps=not isinstance(judge, str)) as tell:
+        summary = judged_by(progress=tell)
     printed.print(summary, reporting.ResultTables(summary))
     several = judging.SeveralJudged()
     several.append(summary.judged)
@@ -169,11 +166,9 @@ def _judge_by_batches(
 ) -> None:
     """Go on with a run by batches; say what it waits for, or sum up what was judged."""
     about: dict[str, Any] = {"judge": judge, "rubric": rubric, "settings": settings}
-    keeping = printing.keep_when_stopped(source, store=settings.store, keeps=True)
-    with keeping, watch_judges(source) as tell:
-        told = partial(tell, "judging")
+    with judging_of(source, store=settings.store, keeps=True) as tell:
         run = judging.judge_by_batches(
-            source, output, folder, live=live, cancel=cancel, progress=told, **about
+            source, output, folder, live=live, cancel=cancel, progress=tell, **about
         )
     tables = reporting.ResultTables(run if run.judged is None else run.judged)
     printed.print(run, tables)
@@ -199,13 +194,12 @@ def run_judges(
     require(not several or target != "-", rule)
     about: dict[str, Any] = {"rubric": rubric, "settings": settings}
     keeps = not isinstance(judges[0], str)
-    keeping = printing.keep_when_stopped(source, store=settings.store, keeps=keeps)
-    with keeping, watch_judges(source) as tell:
+    with judging_of(source, store=settings.store, keeps=keeps) as tell:
         if several:
-            about |= {"judges": judges, "progress": tell}
+            about |= {"judges": judges, "progress": lambda name, state: tell(state, name=name)}
             return judging.judge_file_with_several(source, target, **about)
-        about |= {"judge": judges[0], "progress": partial(tell, "judging")}
         judged = judging.SeveralJudged()
+        about |= {"judge": judges[0], "progress": tell}
         judged.append(judging.judge_file(source, target, **about))
         return judged
 

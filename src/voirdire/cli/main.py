@@ -17,15 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, Group, Parameter
-from cyclopts.exceptions import (
-    CoercionError,
-    CycloptsError,
-    MissingArgumentError,
-    RepeatArgumentError,
-    UnknownOptionError,
-    UnusedCliTokensError,
-    ValidationError,
-)
+from cyclopts import exceptions as wrong
 
 from voirdire._version import __version__
 from voirdire.cli import calls
@@ -189,11 +181,11 @@ def _call(words: Sequence[str]) -> None:
         function(*bound.args, **bound.kwargs)
         if command is None and [*words] == name.split():
             sys.exit(2)  # no command was named: help was shown
-    except (CycloptsError, calls.UsageError) as error:
+    except (wrong.CycloptsError, calls.UsageError) as error:
         if isinstance(error.__cause__, VoirdireError):  # a settings record refused its values
             raise error.__cause__ from None
         program, command = f"voirdire {name}".strip(), COMMANDS.get(name)
-        lacks = isinstance(error, MissingArgumentError) and error.keyword is None
+        lacks = isinstance(error, wrong.MissingArgumentError) and error.keyword is None
         if command and (lacks or [*words] == name.split()):
             calls.say(f"{program}: {_message(error)} {command.summary}")
             calls.say(f"Example: {command.example}")
@@ -212,42 +204,42 @@ def _name_command(words: Sequence[str]) -> str:
         path.append(word)
     name = " ".join(path)
     if name and name not in (*COMMANDS, *_FAMILIES):
-        wrong = " ".join(path[: 1 + (path[0] in _FAMILIES)])
-        near = get_close_matches(wrong, [*COMMANDS, *_FAMILIES], n=1)
-        msg = f"`{wrong}` is no command.{f' Did you mean `{near[0]}`?' if near else ''}"
+        word = " ".join(path[: 1 + (path[0] in _FAMILIES)])
+        near = get_close_matches(word, [*COMMANDS, *_FAMILIES], n=1)
+        msg = f"`{word}` is no command.{f' Did you mean `{near[0]}`?' if near else ''}"
         raise calls.UsageError(msg)
     return name
 
 
 def _message(error: Exception) -> str:
     """Say what is wrong with a call."""
-    if not isinstance(error, CycloptsError):
+    if not isinstance(error, wrong.CycloptsError):
         return str(error)
     argument = error.argument
     name = "it" if argument is None else argument.name
     name = f"`{name}`" if name[:1] == "-" else name
     unused = [word for word in error.unused_tokens or () if word[:1] == "-"]
     unknown = [x for x in unused if x.partition("=")[0] not in calls.list_options()]
-    if unknown and not (isinstance(error, MissingArgumentError) and error.keyword):
+    if unknown and not (isinstance(error, wrong.MissingArgumentError) and error.keyword):
         return calls.refuse_option(unknown[0])
     match error:
-        case UnknownOptionError():
+        case wrong.UnknownOptionError():
             return calls.refuse_option(error.token.keyword or error.token.value)
-        case MissingArgumentError():
+        case wrong.MissingArgumentError():
             return f"{name} needs a value." if error.keyword else f"{name} is missing."
-        case CoercionError():
+        case wrong.CoercionError():
             choices = ", ".join((argument and argument.get_choices(force=True)) or ())
             kinds = {"int": "a whole number", "float": "a number"}
             kind = kinds.get(getattr(error.target_type, "__name__", ""), "of another kind")
             value = "" if error.token is None else f", got {error.token.value!r}"
             return f"{name} must be {f'one of {choices}' if choices else kind}{value}."
-        case RepeatArgumentError():
+        case wrong.RepeatArgumentError():
             jury = " A jury.yaml makes one judge of several."
             option = error.token.keyword
             return f"`{option}` must be given once, got it twice.{jury * (option == '--judge')}"
-        case ValidationError():
+        case wrong.ValidationError():
             return f"{name}: {error.exception_message} Got {argument and argument.value!r}."
-        case UnusedCliTokensError():
+        case wrong.UnusedCliTokensError():
             return f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
     return " ".join(str(error).replace('"', "`").split())
 

@@ -57,6 +57,8 @@ def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[str])
     require(not verdicts or judge is None, rule)
     rule = "`--only` must stand beside `--verdicts`: it says whose of them count."
     require(verdicts or only is None, rule)
+    if verdicts:
+        refuse((*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
     return only if verdicts else judge
 
 
@@ -86,10 +88,16 @@ def make_judge_or_own(
     name: str | None,
     settings: ModelSettings,
     *,
+    verdicts: Sequence[str] = (),
     idle: Sequence[str] = USUAL,
     why: str = "name the `--judge` too",
 ) -> JudgeLike | None:
-    """Make the judge that is named; where none is, or the reward's own, options are idle."""
+    """Make the judge that is named; where none is, or the reward's own, options are idle.
+
+    Beside stored verdicts it is the name of one whose verdicts count.
+    """
+    if verdicts:
+        return name
     if name is None or name == "own":
         refuse(idle, why=why)
         return name

@@ -106,7 +106,7 @@ class Shown(Printed):
     def show(
         self,
         result: Any,
-        *tables: RenderableType,
+        *,
         content: Any = None,
         details: bool = False,
         plot: Path | None = None,
@@ -114,7 +114,7 @@ class Shown(Printed):
     ) -> None:
         """Draw a result, write its page and print it; `content` is its JSON, where it has another.
 
-        What is printed are its `tables`, or what its page says.
+        What is printed is what its page says.
         """
         if plot is not None:
             from voirdire.reporting.pictures import draw_picture
@@ -126,9 +126,12 @@ class Shown(Printed):
                 page = reporting.html_page(result, language=self.language, **about)
                 write_text(self.report, page)
             say(f"report: {self.report}")
-        if not self.is_data and not tables:
-            tables = (reporting.ResultTables(result, details=details),)
-        self.print(result if content is None else content, *tables)
+        content = result if content is None else content
+        if self.is_data:
+            self.print(content)
+        else:
+            view = reporting.rows(result, **about)
+            self.print(content, reporting.ResultTables(view, details=details))
 
 
 def print_tables(*tables: RenderableType, stream: TextIO | None = None) -> None:

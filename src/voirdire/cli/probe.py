@@ -9,7 +9,8 @@ from voirdire.cli import printing
 from voirdire.cli.calls import require, say
 from voirdire.cli.examine import GATE_NOT_PASSED
 from voirdire.cli.models import UsualOptions, make_judge
-from voirdire.cli.progress import watch_judges
+from voirdire.cli.progress import watch
+from voirdire.judging import JudgingProgress
 from voirdire.studies.probing.settings import ProbeSettings
 
 
@@ -82,7 +83,11 @@ def probe_command(
         return
     say(f"asking about {summary}")
     keeping = printing.keep_when_stopped(items, store=settings.store, keeps=bool(estimates))
-    with keeping, watch_judges(n_versions, together="probing") as tell:
+    with keeping, watch() as lines:
+
+        def tell(name: str, state: JudgingProgress) -> None:
+            lines.tell_judging(state, name="probing", judge=name, total=n_versions)
+
         report = probe_judge(table.items, humans=humans, progress=tell, **chosen)
     shown.show(report)
     if gate and (report.is_biased or report.unstable):

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from voirdire._messages import shorten
@@ -28,6 +29,7 @@ class ProgressLines:
     def __init__(self, bar: Progress) -> None:
         self._bar, self._started, self._lock = bar, time.monotonic(), threading.Lock()
         self._in_flight: dict[str, int] = {}
+        self._answered: dict[str, dict[str, int]] = {}
         self._said: set[str] = set()
 
     @property
@@ -35,17 +37,33 @@ class ProgressLines:
         """How long this has gone on."""
         return time.monotonic() - self._started
 
-    def tell(
-        self, name: str, done: float, total: float | None = None, text: str = "", label: str = ""
-    ) -> None:
-        """Say how far a run is; `label` stands before the bar instead of the name."""
+    def tell(self, name: str, done: float, total: float | None = None, text: str = "") -> None:
+        """Say how far a run is."""
         with self._lock:
             tasks = {task.fields["name"]: task.id for task in self._bar.tasks}
             task = tasks.get(name)
             if task is None:
                 task = self._bar.add_task("", name=name, text="…")
-        about = {"completed": done, "total": total, "description": shorten(label or name)}
+        about = {"completed": done, "total": total, "description": shorten(name)}
         self._bar.update(task, text=text, **about)  # type: ignore[arg-type]  # its fields
+
+    def tell_judging(
+        self,
+        state: JudgingProgress,
+        *,
+        name: str = "judging",
+        judge: str = "",
+        total: float | None = None,
+    ) -> None:
+        """Say how far a judge is; judges of one line, `name`, are counted together."""
+        from voirdire.reporting.progress_text import count_answered, judging_text
+
+        answered = self._answered.setdefault(name, {})
+        answered[judge] = count_answered(state)
+        n_items = sum(answered.values())
+        text = judging_text(replace(state, n_items=n_items), seconds=self.seconds)
+        self.tell(name, n_items + state.n_dropped, total, text)
+        self.note(state.calls, name=judge)
 
     def note(self, calls: CallCounts | None, *, name: str = "") -> None:
         """Say what the first reply of a judge showed, and that a run was stopped, each once."""
@@ -92,26 +110,12 @@ def running(
 
 
 @contextmanager
-def watch_judges(
-    source: str | int, *, together: str | None = None
-) -> Iterator[Callable[[str, JudgingProgress], None]]:
-    """Give what runs over a file, or over so many items, tell their progress to.
-
-    Each has a line of its own, or all are on one line `together`.
-    """
+def judging_of(
+    source: str, *, store: str | Path | Literal[False] | None, keeps: bool
+) -> Iterator[Callable[..., None]]:
+    """Watch a judge that goes over a file; where it is stopped, what was paid is kept."""
     from voirdire.io.rows import estimate_rows
-    from voirdire.reporting.progress_text import count_answered, judging_text
 
-    answered: dict[str, int] = {}
-    total = estimate_rows(source) if isinstance(source, str) and sys.stderr.isatty() else None
-    total = source if isinstance(source, int) else total
-    with watch() as lines:
-
-        def tell(name: str, state: JudgingProgress) -> None:
-            answered[name] = count_answered(state)
-            n_items = sum(answered.values()) if together else answered[name]
-            text = judging_text(replace(state, n_items=n_items), seconds=lines.seconds)
-            lines.tell(together or name, n_items + state.n_dropped, total, text, label=name)
-            lines.note(state.calls, name=name)
-
-        yield tell
+    total = estimate_rows(source) if sys.stderr.isatty() else None
+    with keep_when_stopped(source, store=store, keeps=keeps), watch() as lines:
+        yield partial(lines.tell_judging, total=total)

@@ -8,8 +8,8 @@ from typing import Any
 from voirdire import reporting, rewards
 from voirdire.cli import options as typed
 from voirdire.cli import printing
-from voirdire.cli.calls import is_folder, refuse, say, say_failed
-from voirdire.cli.models import OF_REPLIES, USUAL, UsualOptions, choose_name, make_judge_or_own
+from voirdire.cli.calls import is_folder, say, say_failed
+from voirdire.cli.models import UsualOptions, choose_name, make_judge_or_own
 from voirdire.cli.progress import running
 
 
@@ -52,23 +52,20 @@ def score_command(
     """
     printed.check_streamed(output)
     judge = choose_name(judge, only, verdicts=verdicts)
-    if verdicts:
-        refuse((*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
     printing.start_reading()
     from voirdire.io.rows import estimate_rows
-    from voirdire.reporting.progress_text import judging_text
 
-    made: Any = judge if verdicts else make_judge_or_own(judge, asking)
+    made: Any = make_judge_or_own(judge, asking, verdicts=verdicts)
     keeps = not verdicts and not isinstance(made, str | None)
     total = estimate_rows(items)
     with running(items, keeps=keeps) as lines:
 
         def tell(state: rewards.ScoringProgress) -> None:
-            text = f"{state.n_items:,} items"
-            if (judging := state.judging) is not None:
-                text = f"judging: {judging_text(judging, seconds=lines.seconds)}"
-                lines.note(judging.calls)
-            lines.tell("scoring", state.n_items + state.n_dropped, total, text)
+            if state.judging is not None:
+                lines.tell_judging(state.judging, name="scoring", total=total)
+            else:
+                done = state.n_items + state.n_dropped
+                lines.tell("scoring", done, total, f"{state.n_items:,} items")
 
         about: Any = {"rubric": rubric, "require_certified": require_certified}
         asked: dict[str, Any] = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -19,6 +20,8 @@ from voirdire.judging import LiveSettings, ModelSettings
 from voirdire.web import ServerSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire.rewards import LiveReward
 
 TOKEN_VARIABLE = "VOIRDIRE_TOKEN"  # noqa: S105  # the name of a variable
@@ -35,52 +38,36 @@ class RequestOptions(LiveSettings):
     """How long a request may take, and what is kept."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Served:
-    """What is served; each worker makes it anew, since keys and connections do not travel."""
+def _open_reward(
+    *,
+    reward: Path | None,
+    rubric: str | None,
+    certificates: Sequence[Path],
+    require_certified: bool,
+    judge: str | None,
+    asking: ModelSettings,
+    **about: Any,
+) -> LiveReward:
+    """Read the reward and make the judge; each worker does, since keys and connections stay."""
+    from voirdire.rewards import LiveReward, load_reward
+    from voirdire.rewards.certification import read_certificate
+    from voirdire.rewards.given_weights import reward_without_weights
 
-    reward: Path | None
-    rubric: str | None
-    certificates: tuple[Path, ...]
-    require_certified: bool
-    center: bool
-    base_column: str | None
-    judge: str | None
-    other_judge: bool
-    asking: ModelSettings
-    store: str
-    requests: LiveSettings
+    made = make_judge_or_own(judge, asking)
+    if reward is not None:
+        served = load_reward(reward, rubric=rubric, require_certified=require_certified)
+    else:
+        records = [read_certificate(path) for path in certificates]
+        rubric = rubric or "safety"
+        served = reward_without_weights(made or "local", rubric=rubric, certificates=records)
+    return LiveReward(served, judge=made, **about)
 
-    def __call__(self) -> LiveReward:
-        with warnings.catch_warnings():  # said once, when the command read the reward
-            warnings.simplefilter("ignore")
-            return self.open()
 
-    def open(self) -> LiveReward:
-        """Read the reward, make the judge, and warn of what its certificates lack."""
-        from voirdire.rewards import LiveReward, load_reward
-        from voirdire.rewards.certification import read_certificate
-        from voirdire.rewards.given_weights import reward_without_weights
-
-        judge = make_judge_or_own(self.judge, self.asking)
-        if self.reward is not None:
-            certified = self.require_certified
-            reward = load_reward(self.reward, rubric=self.rubric, require_certified=certified)
-        else:
-            reward = reward_without_weights(
-                judge or "local",
-                rubric=self.rubric or "safety",
-                certificates=[read_certificate(path) for path in self.certificates],
-            )
-        return LiveReward(
-            reward,
-            settings=self.requests,
-            judge=judge,
-            other_judge=self.other_judge,
-            store=self.store,
-            center=self.center,
-            base_column=self.base_column,
-        )
+def _open_quietly(**about: Any) -> LiveReward:
+    """Warn of nothing again that was said when the command read the reward."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _open_reward(**about)
 
 
 def serve_command(
@@ -152,26 +139,26 @@ def serve_command(
             "and leave the token itself there."
         )
         raise UsageError(msg)
-    make = _Served(
-        reward=reward,
-        rubric=rubric,
-        certificates=tuple(certificates),
-        require_certified=require_certified,
-        center=center,
-        base_column=base_column,
-        judge=judge,
-        other_judge=other_judge,
-        asking=asking,
-        store=DEFAULT_STORE if store is None else store,
-        requests=replace(requests, most_waiting=server.queue),
-    )
+    about: dict[str, Any] = {
+        "reward": reward,
+        "rubric": rubric,
+        "certificates": certificates,
+        "require_certified": require_certified,
+        "center": center,
+        "base_column": base_column,
+        "judge": judge,
+        "other_judge": other_judge,
+        "asking": asking,
+        "store": DEFAULT_STORE if store is None else store,
+        "settings": replace(requests, most_waiting=server.queue),
+    }
     with say_warnings():
         from voirdire.web import serve
 
-        live = make.open()
+        live = _open_reward(**about)
     say_notes(live.notes)
     serve(
-        live if server.workers == 1 else make,
+        live if server.workers == 1 else partial(_open_quietly, **about),
         settings=replace(server, token=secret or None),
         started=print,
         host=host,

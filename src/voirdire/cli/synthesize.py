@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -13,7 +14,7 @@ from voirdire.cli import printing
 from voirdire.cli.calls import say
 from voirdire.cli.models import OF_WRITER, make_judge
 from voirdire.cli.progress import running
-from voirdire.judging import JudgingProgress, ModelSettings
+from voirdire.judging import ModelSettings
 
 
 @typed.group_of()
@@ -63,19 +64,12 @@ def synthesize_command(
     printed.check_streamed(output)
     printing.start_reading()
     from voirdire.io.rows import estimate_rows
-    from voirdire.reporting.progress_text import judging_text
 
     own: Any = dict.fromkeys(("reasoning_effort", "base_url", "api_key_env", "price"))
     own |= {"language": settings.language, "seed": settings.seed}
     verifier = make_judge(judge, replace(asking, **own), options=())
     total = estimate_rows(prompts)
     with running(prompts, store=settings.store) as lines:
-
-        def tell(state: JudgingProgress) -> None:
-            text = judging_text(state, seconds=lines.seconds)
-            lines.tell("writing", state.n_items, total, text)
-            lines.note(state.calls)
-
         summary = rewards.synthesize_file(
             prompts,
             str(output),
@@ -84,7 +78,7 @@ def synthesize_command(
             judge=verifier,
             recipes=recipes,
             settings=settings,
-            progress=tell,
+            progress=partial(lines.tell_judging, name="writing", total=total),
             **{name: getattr(asking, name) for name in OF_WRITER},
         )
     printed.sum_up(summary, what="prompt", rubric=rubric)

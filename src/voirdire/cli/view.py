@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from voirdire.cli import options as typed
 from voirdire.cli.calls import is_source, require
-from voirdire.cli.printing import print_tables, progress, say_notes, start_reading
+from voirdire.cli.printing import print_tables, progress, start_reading
 from voirdire.cli.written_files import check_written, open_page, write_text
 
 
@@ -60,33 +60,25 @@ def view_command(
     rule = f"`--texts` needs the folder of a training run, got {result!r}. Leave the option out."
     require(not texts or Path(result).is_dir(), rule)
     start_reading()
-    from voirdire.io.declared import Reading
     from voirdire.reporting import ResultTables
-    from voirdire.reporting.result_pages import PageRequest, make_page
+    from voirdire.reporting.pages.frame import render_page
+    from voirdire.reporting.result_pages import view_of_file
 
     with progress("writing"):
-        request = PageRequest(
-            file=result,
-            language=language,
-            title=title,
-            created=created,
-            items=items,
-            reading=Reading(columns=columns),
-            texts=texts or output is None,
-        )
-        page = make_page(request)
-    say_notes((), page.dropped)
+        texts = texts or output is None
+        view = view_of_file(result, items=items, columns=columns, texts=texts)
+        page = render_page(view, language=language, title=title, created=created)
     if is_printed:
-        sys.stdout.buffer.write(page.html.encode())
+        sys.stdout.buffer.write(page.encode())
         return
     browse = output is None if browse is None else browse
     if output is None:
         output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
-    write_text(output, page.html)
-    size = len(page.html.encode())
+    write_text(output, page)
+    size = len(page.encode())
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     print(f"{output}: {shown}")
-    if page.view.name == "training":  # no other command says what is in it
-        print_tables(ResultTables(page.view))
+    if view.name == "training":  # no other command says what is in it
+        print_tables(ResultTables(view))
     if browse:
         open_page(output)

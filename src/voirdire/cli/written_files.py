@@ -29,18 +29,21 @@ class _Kind(NamedTuple):
     is_at_start: bool = False
     endings: tuple[str, ...] = ()
 
+    def is_kind_of(self, path: Path) -> bool:
+        """Whether a file begins as this kind does; an empty one is of any."""
+        with _explain(path, "Name another file."), path.open("rb") as file:
+            start = file.read(_HEAD_BYTES).lower()
+        begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(self.signs)
+        return not start or (begins if self.is_at_start else any(x in start for x in self.signs))
 
+
+_PICTURES = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
 _KINDS = {
     "report": _Kind("HTML page of voirdire", (b'content="voirdire',)),
     "certificate": _Kind("certificate", (CERTIFICATE_SCHEMA.split("/")[0].encode(),)),
     "calibration": _Kind("calibration", (b"voirdire.calibration",)),
     "card": _Kind("card", (b"# card of the local judge",), is_at_start=True),
-    "plot": _Kind(
-        "picture",
-        (b"<svg", b"<?xml", b"\x89png", b"%pdf"),
-        is_at_start=True,
-        endings=(".svg", ".png", ".pdf"),
-    ),
+    "plot": _Kind("picture", _PICTURES, is_at_start=True, endings=(".svg", ".png", ".pdf")),
 }
 
 
@@ -60,33 +63,25 @@ def check_written(paths: Mapping[str, Path | None], *, option: str | None = None
             msg = f"`{other}` and `{flag}` must be different files, got {str(path)!r} twice."
             raise InputError(msg)
         if name in _KINDS:
-            _check_kind(path, _KINDS[name], flag)
+            kind = _KINDS[name]
+            check_output(path, kind.endings, kind.what, kind.is_kind_of, option=flag)
 
 
-def _check_kind(path: Path, kind: _Kind, option: str) -> None:
-    if kind.endings and path.suffix.lower() not in kind.endings:
-        msg = f"`{option}` must end in {', '.join(kind.endings)}, got {str(path)!r}."
+def check_output(
+    path: Path,
+    endings: tuple[str, ...],
+    what: str,
+    is_one: Callable[[Path], bool],
+    *,
+    option: str = "--output",
+) -> None:
+    """Refuse an output of another ending, and to replace a file that is not one of its kind."""
+    if endings and path.suffix.lower() not in endings:
+        msg = f"`{option}` must end in {', '.join(endings)}, got {str(path)!r}. Rename it."
         raise UsageError(msg)
     _check_place(path)
-    start = b""
-    with _explain(path, "Name another file."):
-        if path.exists():
-            with path.open("rb") as file:
-                start = file.read(_HEAD_BYTES).lower()
-    begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(kind.signs)
-    if start and not (begins if kind.is_at_start else any(x in start for x in kind.signs)):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no {kind.what}."
-        raise InputError(f"{msg} Name another file.")
-
-
-def check_output(path: Path, *, ending: str, what: str, is_one: Callable[[Path], bool]) -> None:
-    """Refuse an output of another ending, and to replace a file that is not one of its kind."""
-    if path.suffix.lower() != ending:
-        msg = f"`--output` must end in {ending}, got {str(path)!r}. Rename it."
-        raise InputError(msg)
-    _check_place(path)
     if path.exists() and not is_one(path):
-        msg = f"`--output` must not replace {str(path)!r}, which is no {what}. Name another."
+        msg = f"`{option}` must not replace {str(path)!r}, which is no {what}. Name another file."
         raise InputError(msg)
 
 

@@ -48,7 +48,7 @@ _KINDS = {
     "reward_before": "rewards.training.replay.Replay",
 }
 """A key by which each kind of result is known, and where the kind is."""
-_BESIDE = {"calibration", "probes", "reward_examination"}
+_BESIDE = {"calibration", "reward_examination"}
 """What commands print beside an examination."""
 _NUMBER = {
     float: float | None,

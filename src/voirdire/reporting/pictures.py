@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from voirdire._types import Language
-    from voirdire.reporting.pages.view import Series, View
 
 __all__ = ["PictureFormat", "draw_picture", "plot"]
 
@@ -91,7 +90,7 @@ def plot(
         listed = ", ".join(map(repr, [*charts][:20]))
         msg = f"`name` must be one of {listed}, got {shorten(repr(name))}."
         raise InputError(msg)
-    say = _Words(language, view)
+    say = _Words(language)
     axes = ax or _new_axes(charts[chosen])
     chart = charts[chosen]
     if isinstance(chart, Lines):
@@ -117,8 +116,8 @@ def draw_picture(result: Any, *, file_format: PictureFormat) -> bytes:
 class _Words:
     """Say things as plain text that matplotlib does not read as a formula."""
 
-    def __init__(self, language: Language, view: View) -> None:
-        self._speaker = Speaker(language, view.catalog)
+    def __init__(self, language: Language) -> None:
+        self._speaker = Speaker(language)
 
     def __call__(self, thing: Any) -> str:
         return self._speaker(thing).striptags().replace("$", r"\$")
@@ -168,10 +167,6 @@ def _set_titles(axes: Axes, chart: Lines | Scatter, x_title: str, y_title: str) 
     axes.set_axisbelow(True)
 
 
-def _colour(series: Series, place: int) -> str:
-    return LIGHT["muted" if series.style in ("faint", "control") else f"series-{place % 8 + 1}"]
-
-
 def _draw_lines(axes: Axes, chart: Lines, say: _Words) -> None:
     _set_titles(axes, chart, say(chart.x_title), say(chart.y_title))
     if chart.is_square:
@@ -182,11 +177,9 @@ def _draw_lines(axes: Axes, chart: Lines, say: _Words) -> None:
                       va="bottom", color=LIGHT["muted"], family=_fonts())  # fmt: skip
     for place, series in enumerate(chart.series):
         points = [point for point in series.points if is_defined(point[1])]
-        colour = _colour(series, place)
-        line: dict[str, Any] = {"": "-", "faint": "-", "control": "--", "dots": "none"}
-        is_marked = series.style in ("", "dots") and len(points) <= 60
-        axes.plot(*zip(*points, strict=True), color=colour, linestyle=line[series.style],
-                  alpha=0.4 if series.style == "faint" else 1, marker="o" if is_marked else "",
+        colour, style = LIGHT[f"series-{place % 8 + 1}"], "none" if series.is_dots else "-"
+        marker = "o" if len(points) <= 60 else ""
+        axes.plot(*zip(*points, strict=True), color=colour, linestyle=style, marker=marker,
                   label=say(series.name))  # fmt: skip
         for (x, y), ends in zip(series.points, series.ends, strict=False):
             if is_defined(y) and all(map(is_defined, ends)):

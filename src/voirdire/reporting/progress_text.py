@@ -9,20 +9,22 @@ from voirdire._messages import shorten
 from voirdire.reporting.number_formats import counted, dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from voirdire.judging import JudgingProgress, JudgingSummary, RunEstimate
     from voirdire.records import Dropped
+    from voirdire.studies import Examination
 
 __all__ = [
     "count_answered",
     "drop_lines",
     "failure_lines",
+    "gate_text",
     "judging_text",
     "probing_text",
 ]
 
-_MOST_REASONS = 5
+_MOST_REASONS = _MOST_CLOSED = 5
 
 
 def count_answered(state: JudgingProgress) -> int:
@@ -98,3 +100,22 @@ def drop_lines(
         lines.append(f"  {row.place()}:{about} {shorten(row.reason, width=200)}{value}{more}")
         n_dropped -= len(same)
     return [*lines, *([f"  and {n_dropped:,} more"] if n_dropped else [])]
+
+
+def gate_text(examination: Examination, judges: Iterable[str]) -> str:
+    """Say which judges have not passed, and where; empty where all have passed everything.
+
+    A judge without labels for a question that others were examined on has not passed it.
+    """
+    outcomes = {
+        (row.judge, row.question, row.alignment, row.epsilon): row.finding.replace("_", " ")
+        for row in examination.results
+    }
+    closed = [
+        f"{shorten(judge)}: {outcome} ({shorten(place[0])}, {place[1]}, ε {place[2]:g})"
+        for judge in dict.fromkeys([*judges, *examination.judges])
+        for place in dict.fromkeys(place[1:] for place in outcomes)
+        if (outcome := outcomes.get((judge, *place), "not examined")) != "passed"
+    ]
+    more = [f"and {len(closed) - _MOST_CLOSED} more"] if len(closed) > _MOST_CLOSED else []
+    return "; ".join(closed[:_MOST_CLOSED] + more)

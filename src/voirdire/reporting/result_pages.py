@@ -6,114 +6,76 @@ import io
 import json
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
 from voirdire.io.declared import Reading
+from voirdire.reporting.as_json import MOST_BYTES, from_json
+from voirdire.reporting.layout import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    from voirdire._types import Language
     from voirdire.reporting.pages.view import View
 
-__all__ = ["PageRequest", "ResultPage", "make_page"]
+__all__ = ["view_of_file"]
+
+_BEFORE = b"\xef\xbb\xbf \t\r\n"
+"""What may stand before the first character of a text."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageRequest:
-    """What a page is made of, and how: with texts of a run.
+def view_of_file(
+    file: str,
+    *,
+    items: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    texts: bool = False,
+) -> View:
+    """Lay out the JSON of a result, a reward, a certificate, verdicts or the folder of a run.
 
-    `reading` has the file's own names for columns of verdicts and of `items`.
+    `columns` has the file's own names for columns of verdicts and of `items`.
     """
+    source, columns = "<stdin>" if file == "-" else file, Reading(columns=columns).columns
+    if file != "-" and "\0" not in file and Path(file).is_dir():
+        _refuse_items(items, "a training run")
+        if not (Path(file) / "run.json").exists():
+            msg = (
+                f"{file}: must be a file, or the folder of a training run, got a folder that holds "
+                "no run.json. Name a file in it."
+            )
+            raise InputError(msg)
+        from voirdire.rewards.training.run_reading import read_training_run
 
-    file: str
-    language: Language
-    title: str | None
-    created: str | None = None
-    items: str | None = None
-    reading: Reading = field(default_factory=Reading)
-    texts: bool = False
-
-    @property
-    def source(self) -> str:
-        """How errors name the file."""
-        return "<stdin>" if self.file == "-" else self.file
-
-    def metadata(self) -> Any:
-        """Read what is known of the items."""
-        from voirdire.io import read_metadata
-
-        item = (self.reading.columns or {}).get("item")
-        return None if self.items is None else read_metadata(self.items, item=item)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultPage:
-    """A page, what a terminal is told of it, and the parts of a run that cannot be read."""
-
-    html: str = field(repr=False)
-    view: View
-    dropped: tuple[str, ...] = ()
-
-
-def make_page(asked: PageRequest) -> ResultPage:
-    """Make the page of a result: its JSON, a reward, a certificate, verdicts, a run's folder."""
-    from voirdire.reporting.pages.frame import render_page
-
-    dropped: tuple[str, ...] = ()
-    if asked.file != "-" and "\0" not in asked.file and Path(asked.file).is_dir():
-        view, dropped = _lay_out_run(asked)
-    else:
-        view = _lay_out_file(asked)
-    about: dict[str, Any] = {"title": asked.title, "created": asked.created}
-    html = render_page(view, language=asked.language, **about)
-    return ResultPage(html=html, view=view, dropped=dropped)
-
-
-def _lay_out_run(asked: PageRequest) -> tuple[View, tuple[str, ...]]:
-    """Lay out a training run, and name its parts that cannot be read."""
-    from voirdire.reporting import rows
-    from voirdire.rewards.training.run_reading import read_training_run
-
-    _refuse_items(asked, "a training run")
-    if not (Path(asked.file) / "run.json").exists():
-        msg = (
-            f"{asked.file}: must be a file, or the folder of a training run, got a folder that "
-            "holds no run.json. Name a file in it."
-        )
+        return rows(read_training_run(file), source=file, texts=texts)
+    data = _read_result(source)
+    start = data.lstrip(_BEFORE)[:9].lower()
+    if start.startswith((b"<!doctype", b"<html")):
+        msg = f"{source}: must be a result, got a page. Open it in a browser directly."
         raise InputError(msg)
-    run = read_training_run(asked.file)
-    return rows(run, source=asked.file, texts=asked.texts), run.dropped
+    document: Any = None  # where it is a table, or nothing that can be read
+    if start[:1] in (b"{", b"["):
+        with suppress(ValueError, RecursionError):
+            document = json.loads(data.decode("utf-8-sig"))
+    if isinstance(document, dict) and document.keys().isdisjoint(("item", "id")):
+        return _lay_out_document(data, document, source, items=items, columns=columns)
+    from voirdire.io.files import DataFile
+    from voirdire.io.verdicts import read_answers
+    from voirdire.reporting.pages.verdicts import verdicts_view
+
+    stream = io.BytesIO(data)
+    stream.name = source  # for errors
+    table = DataFile(stream, format=_find_format(data, document, file), held="verdict")
+    answers = read_answers(table, columns=columns)
+    return verdicts_view(answers, name=source, metadata=_read_metadata(items, columns))
 
 
-def _lay_out_file(asked: PageRequest) -> View:
-    """Lay out what a file holds, which is told by what is in it."""
-    data = _read_result(asked)
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower() in (b"<!doctype", b"<html"):
-        msg = f"{asked.source}: must be a result, got a page. Open it in a browser directly."
-        raise InputError(msg)
-    document = _document(data)
-    if not isinstance(document, dict) or not document.keys().isdisjoint(("item", "id")):
-        return _lay_out_verdicts(data, document, asked)  # one row of a table alone has an item
-    schema = str(document.get("schema", "")).partition("/")[0]
-    if schema in _DOCUMENTS:
-        what, lay_out = _DOCUMENTS[schema]
-        _refuse_items(asked, what)
-        return lay_out(data, asked.source)
-    return _lay_out_result(data, document, asked)
-
-
-def _read_result(asked: PageRequest) -> bytes:
+def _read_result(source: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.documents import open_regular
-    from voirdire.reporting.as_json import MOST_BYTES
 
-    source = asked.source
     try:
-        if asked.file == "-":
+        if source == "<stdin>":
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
             with open_regular(source) as file:
@@ -134,95 +96,69 @@ def _read_result(asked: PageRequest) -> bytes:
     return data
 
 
-def _document(data: bytes) -> Any:
-    """Read JSON; None where it is a table, or nothing that can be read."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
-        return None
-    with suppress(ValueError, RecursionError):
-        return json.loads(data.decode("utf-8-sig"))
-    return None
-
-
-def _lay_out_certificate(data: bytes, source: str) -> View:
+def _lay_out_document(
+    data: bytes,
+    document: dict[str, Any],
+    source: str,
+    *,
+    items: str | None,
+    columns: Mapping[str, str] | None,
+) -> View:
+    """Lay out an object of JSON: a document by its schema, a result by its keys."""
     from voirdire.documents import document_from_text
-    from voirdire.reporting import rows
-    from voirdire.rewards.certification import make_certificate
-
-    form: dict[str, Any] = {"what": "a certificate", "layout": "json"}
-    return rows(make_certificate(document_from_text(data, source=source, **form)))
-
-
-def _lay_out_reward(data: bytes, source: str) -> View:
-    from voirdire.documents import document_from_text
-    from voirdire.reporting import rows
-    from voirdire.rewards.reward_file import read_reward_document
-
-    form: dict[str, Any] = {"what": "a reward", "layout": "json"}
-    return rows(read_reward_document(document_from_text(data, source=source, **form)))
-
-
-def _lay_out_fit(data: bytes, source: str) -> View:
-    from voirdire.reporting.pages.reward import read_fit_view
-
-    try:
-        return read_fit_view(json.loads(data))
-    except (AttributeError, LookupError, TypeError) as error:
-        msg = f"{source}: must be a fit as `voirdire fit --json` prints it. Write it anew."
-        raise InputError(msg) from error
-
-
-_DOCUMENTS: dict[str, tuple[str, Callable[[bytes, str], View]]] = {
-    "voirdire.certificate": ("a certificate", _lay_out_certificate),
-    "voirdire.reward": ("a reward", _lay_out_reward),
-    "voirdire.reward_fit": ("a fit", _lay_out_fit),
-}
-"""By its schema what a document is, and what lays it out."""
-
-
-def _lay_out_result(data: bytes, document: dict[str, Any], asked: PageRequest) -> View:
     from voirdire.judging import JudgingSummary, SeveralJudged
-    from voirdire.reporting import from_json, rows
+    from voirdire.reporting.pages.reward import read_fit_view
+    from voirdire.rewards.certification import make_certificate
+    from voirdire.rewards.reward_file import read_reward_document
     from voirdire.studies import Examination
 
-    if isinstance(document.get("judged"), list):
-        several = SeveralJudged()
-        several += [from_json(x, JudgingSummary, source=asked.source) for x in document["judged"]]
-        result: Any = several
+    schema = str(document.get("schema", "")).partition("/")[0]
+    if schema == "voirdire.reward_fit":
+        _refuse_items(items, "a fit")
+        try:
+            return read_fit_view(document)
+        except (AttributeError, LookupError, TypeError) as error:
+            msg = f"{source}: must be a fit as `voirdire fit --json` prints it. Write it anew."
+            raise InputError(msg) from error
+    readers: dict[str, Any] = {
+        "voirdire.certificate": ("a certificate", make_certificate),
+        "voirdire.reward": ("a reward", read_reward_document),
+    }
+    what, read = readers.get(schema, ("a result of this kind", None))
+    result: Any
+    if read is not None:
+        result = read(document_from_text(data, source=source, what=what, layout="json"))
+    elif isinstance(document.get("judged"), list):
+        result = SeveralJudged()
+        result += [from_json(x, JudgingSummary, source=source) for x in document["judged"]]
     else:
-        result = from_json(data, source=asked.source)
+        result = from_json(data, source=source)
     if isinstance(result, Examination):
-        return rows(result, items=asked.metadata())
-    _refuse_items(asked, "a result of this kind")
+        return rows(result, items=_read_metadata(items, columns))
+    _refuse_items(items, what)
     return rows(result)
 
 
-def _lay_out_verdicts(data: bytes, document: Any, asked: PageRequest) -> View:
-    from voirdire.io.files import DataFile
-    from voirdire.io.verdicts import read_answers
-    from voirdire.reporting.pages.verdicts import verdicts_view
-
-    stream = io.BytesIO(data)
-    stream.name = asked.source  # for errors
-    file = DataFile(stream, format=_format(data, document, asked.file), held="verdict")
-    answers = read_answers(file, columns=asked.reading.columns)
-    return verdicts_view(answers, name=asked.source, metadata=asked.metadata())
-
-
-def _format(data: bytes, document: Any, name: str) -> str:
+def _find_format(data: bytes, document: Any, name: str) -> str:
     """Tell how a table is written by how it begins."""
     if data.startswith(b"PAR1"):
         return "parquet"
     if data.startswith(b"PK\x03\x04"):
         return "xlsx"
-    is_row = isinstance(document, dict) and not document.keys().isdisjoint(("item", "id"))
-    if document is not None and not is_row:  # a row alone is JSON Lines
+    if document is not None and not isinstance(document, dict):  # a row alone is JSON Lines
         return "json"
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    if data.lstrip(_BEFORE).startswith(b"{"):
         return "jsonl"
     return "tsv" if name.lower().endswith(".tsv") else "csv"
 
 
-def _refuse_items(asked: PageRequest, what: str) -> None:
-    if asked.items is not None:
-        msg = f"`items` must be left out for {what}, got {asked.items!r}: its page shows no items"
+def _read_metadata(items: str | None, columns: Mapping[str, str] | None) -> Any:
+    from voirdire.io import read_metadata
+
+    return None if items is None else read_metadata(items, item=(columns or {}).get("item"))
+
+
+def _refuse_items(items: str | None, what: str) -> None:
+    if items is not None:
+        msg = f"`items` must be left out for {what}, got {items!r}: its page shows no items"
         raise InputError(f"{msg} of a file.")

@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from voirdire.reporting.layout import rows
-from voirdire.reporting.number_formats import is_defined, percent
-from voirdire.reporting.pages.speech import Argument, Name, Said, Speaker
+from voirdire.reporting.number_formats import percent
+from voirdire.reporting.pages.speech import Argument, Interval, Name, Said, Speaker
 from voirdire.reporting.pages.view import Advice, Cards, Part, Table, Track, View, Words
 from voirdire.reporting.plain_tables import plain_table
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
     from voirdire.reporting.pages.items import ItemCard
-    from voirdire.reporting.pages.speech import PageKind
     from voirdire.reporting.pages.view import Block
 
 __all__ = ["ResultTables", "TerminalSpeaker"]
@@ -33,20 +32,19 @@ _MOST_CAUTIONS = 3
 class TerminalSpeaker(Speaker):
     """Says what a page says, ends of intervals without decimals, and all on one line."""
 
-    def __init__(self, page: PageKind) -> None:
-        super().__init__("en", page)
+    def __init__(self) -> None:
+        super().__init__("en")
         self.phrases["cell.figure"] = "{value} ({ends})"  # a page writes the ends smaller
 
-    def ends(self, low: float | None, high: float | None) -> str:
-        """Write the interval of a share; nothing where there is none."""
-        if not (is_defined(low) and is_defined(high)):
-            return ""
-        low_end, high_end = (
-            percent(end).replace("-0%", "0%").removesuffix("%") for end in (low, high)
+    def between(self, ends: Interval) -> str:
+        """Write an interval."""
+        if not ends.is_share:
+            return super().between(ends)
+        low, high = (
+            percent(x).replace("-0%", "0%").removesuffix("%") for x in (ends.low, ends.high)
         )
-        key = "interval.negative" if "-" in low_end + high_end else "interval"
-        ends = self.phrases[key].format(low=low_end, high=high_end)
-        return f"{ends.replace('-', '−')}%"
+        key = "interval.negative" if "-" in low + high else "interval"
+        return f"{self.phrases[key].format(low=low, high=high).replace('-', '−')}%"
 
 
 class ResultTables:
@@ -64,8 +62,8 @@ class ResultTables:
     """
 
     def __init__(self, result: Any, *, details: bool = False) -> None:
-        self._view = view = result if isinstance(result, View) else rows(result)
-        self._details, self._speaker = details, TerminalSpeaker(view.catalog)
+        self._view = result if isinstance(result, View) else rows(result)
+        self._details, self._speaker = details, TerminalSpeaker()
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions

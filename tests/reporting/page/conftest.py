@@ -1,7 +1,6 @@
 """Examinations of every kind, and what is said of them."""
 
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -26,7 +25,7 @@ def say():
     """Say something of a view in plain words."""
 
     def spoken(thing, language="en"):
-        return Reading(SimpleNamespace(catalog="examination"), language).say(thing).strip()
+        return Reading(None, language).say(thing).strip()
 
     return spoken
 

@@ -7,10 +7,9 @@ import pytest
 from examined_reward import examined_reward
 from made_probing import probe, question, report
 from made_results import made_gold, made_power, made_rates
-from voirdire.errors import InputError, NoDataError
-from voirdire.reporting import from_json, html_page, to_json
+from voirdire.errors import InputError
+from voirdire.reporting import from_json, to_json
 from voirdire.studies import Examination
-from whole_json import whole
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +53,6 @@ def test_another_file_is_refused_in_one_line(text, message):
         from_json(text, Examination, source="report.json")
 
     assert "\n" not in str(caught.value)
-
-
-def test_no_examination_is_no_data():
-    with pytest.raises(NoDataError, match="must hold at least one examination, got none"):
-        html_page(from_json(whole({})))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.reporting import from_json, html_page, to_json
+from voirdire.reporting import html_page
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -70,12 +70,6 @@ def test_the_page_is_well_formed(page):
     assert page.count("<th ") == len(re.findall("<th scope=", page))
 
 
-def test_ids_of_several_questions_differ(several):
-    ids = Page(html_page(several)).ids
-
-    assert len(ids) == len(set(ids))
-
-
 def test_without_items_in_dispute_there_is_no_script(full):
     questions = tuple(replace(question, disputed=()) for question in full.questions)
 
@@ -94,10 +88,6 @@ def test_both_languages_have_the_same_numbers(full, page_text):
     assert re.findall(r"[\u4e00-\u9fff]\s*[,;:?!.](?!\d)", chinese) == []
     own_words = chinese[: chinese.rindex("Calderon")]
     assert re.findall(r"(?:[A-Za-z’]{2,} ){5,}", own_words) == []
-
-
-def test_the_json_gives_the_page_of_the_record(full):
-    assert html_page(from_json(to_json(full))) == html_page(full)
 
 
 def renamed(value, name, old):
@@ -150,11 +140,6 @@ def test_the_title_and_the_date_are_shown(full, page_text):
 def test_title_and_date_are_text(full, argument, value):
     with pytest.raises(InputError, match=f"`{argument}` must be text, got"):
         html_page(full, **{argument: value})
-
-
-def test_another_language_is_refused(full):
-    with pytest.raises(InputError, match="`language` must be one of 'en', 'zh', got 'fr'"):
-        html_page(full, language="fr")
 
 
 def test_settings_are_bounded_in_depth_and_number(several, page_text):

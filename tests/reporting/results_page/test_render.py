@@ -16,10 +16,9 @@ from made_results import (
 )
 from page_reading import Page, text_of
 from view_reading import Reading
-from voirdire.errors import InputError
 from voirdire.reporting import html_page, rows
 from voirdire.stats import Estimate
-from voirdire.studies import check_certificate, examine, examine_gold
+from voirdire.studies import examine, examine_gold
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -199,21 +198,12 @@ def test_a_power_analysis_names_the_smallest_design():
                        f"{plan.n_labels}", written(plan.power)]  # fmt: skip
         assert f"{plan.n_items} items by {plan.n_annotators} annotators" in text
     [heads, *grid] = rows_of(page, 1)
-    assert heads == ["Annotators", "Items", "Labels", "ε .1", "ε .2"]
+    assert heads == ["Annotators", "Items", "Labels", "ε = .1", "ε = .2"]
     assert [row[3:] for row in grid if row[1] == "20"] == [["–", "–"]] * 2
     by_size = {(row.n_annotators, row.n_items, row.epsilon): row for row in result.rows}
     reached = by_size[3, 100, 0.2]
-    assert grid[2] == ["3", "100", "300", grid[2][3], f"✓ {written(reached.power)}"]
+    assert grid[2] == ["3", "100", "300", grid[2][3], f"{written(reached.power)} ✓"]
     assert "fewer than 30 items" in text
-
-
-def test_a_power_that_is_not_reached_is_said():
-    result = made_power(0.9)
-
-    page = html_page(result)
-
-    assert {row[1] for row in rows_of(page)[1:]} == {"–"}
-    assert "no design reaches 80%" in text_of(page)
 
 
 def test_a_certificate_says_what_passed_and_what_does_not_hold():
@@ -231,12 +221,6 @@ def test_a_certificate_says_what_passed_and_what_does_not_hold():
     assert [(row[1], row[-1]) for row in rows_of(broken)[1:]] == [("good", "no"), ("poor", "yes")]
     rho = [written(row["advantage_probability"]) for row in record.examinations]
     assert [row[7] for row in rows_of(asked)[1:]] == rho
-
-
-def test_unchanged_labels_leave_a_certificate_as_it_is():
-    people, machines = made_labels()
-
-    assert check_certificate(made_certificate(), humans=people, judges=machines) == ()
 
 
 def hostile_results():
@@ -270,13 +254,6 @@ def test_of_a_choice_of_two_the_page_says_which_label_sensitivity_is_about():
     [said] = [x for x in Reading(rows(found)).notes if "sensitivity" in x]
     assert "sensitivity is the share of “spam” that the judge finds" in said
     assert not [x for x in Reading(rows(made_gold())).notes if "sensitivity" in x]
-
-
-def test_what_has_no_page_is_refused():
-    with pytest.raises(InputError, match=r"`result` must be one of .*GoldExamination"):
-        html_page({"rates": []})
-    with pytest.raises(InputError, match="`changes` must be left out for a PowerResult"):
-        html_page(made_power(), changes=())
 
 
 def test_an_examination_shows_its_judges_beside_the_majority():

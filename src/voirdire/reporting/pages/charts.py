@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.pages.view import Lines, Table
 
-__all__ = ["Scale", "plane_of", "scales_of_tracks"]
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from voirdire._version import __version__
 from voirdire.errors import NoDataError
@@ -26,7 +26,7 @@ from voirdire.reporting.pages.examination_findings import (
     say_next,
     say_verdict,
 )
-from voirdire.reporting.pages.results_sections import majority_table, yes_or_no
+from voirdire.reporting.pages.results_sections import majority_table
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
@@ -35,7 +35,6 @@ from voirdire.reporting.pages.speech import (
     Listing,
     Margin,
     Name,
-    P,
     Percent,
     Said,
     Verbatim,
@@ -46,16 +45,15 @@ from voirdire.reporting.pages.view import (
     Advice,
     Block,
     Cards,
+    Column,
     Lines,
     Part,
-    Quote,
     Scatter,
     Series,
     Table,
     Track,
     View,
     Words,
-    columns_of,
 )
 from voirdire.studies.findings import QuestionFindings
 from voirdire.studies.whole_study import Examination
@@ -69,7 +67,6 @@ if TYPE_CHECKING:
     from voirdire.studies import SliceReliability
     from voirdire.studies.reward.result import RewardExamination
 
-__all__ = ["examination_view"]
 
 _MOST_SAID = 8
 """Judges with a sentence each in the lead; of more, the names are listed by verdict."""
@@ -103,8 +100,7 @@ class _Pair(NamedTuple):
     one: Any
 
 
-_columns = partial(columns_of, "column")
-_name, _p_value = partial(Name, width=40), partial(P, is_bare=True)
+_name = partial(Name, width=40)
 
 
 def examination_view(
@@ -173,7 +169,6 @@ def examination_view(
         chapters = (reward_view(reward),)
     return View(
         name="examination",
-        catalog="examination",
         meta=meta,
         notice=_notice(report, has_reward=reward is not None),
         lead=lead,
@@ -238,9 +233,7 @@ def _lead(question: Question) -> tuple[Said, ...]:
 def _verdicts(question: Question) -> Iterator[Words]:
     """Say the verdict of each of several judges; of many the names by verdict."""
     if 1 < len(question.judges) <= _MOST_SAID:
-        said = [say_verdict(rows, n_items=question.n_items) for rows in question.judges.values()]
-        shown = (tuple(x for x in each if x.key != "verdict.shown") for each in said)
-        yield Words([Clauses(each, "sentence.space") for each in shown], "list")
+        yield _list_verdicts(question)
     elif len(question.judges) > _MOST_SAID:
         names: dict[str, list[Name]] = {}
         for row in question.rows:
@@ -251,6 +244,12 @@ def _verdicts(question: Question) -> Iterator[Words]:
             if verdict in names
         ]
         yield Words(groups, "list")
+
+
+def _list_verdicts(question: Question) -> Words:
+    said = [say_verdict(rows, n_items=question.n_items) for rows in question.judges.values()]
+    shown = (tuple(x for x in each if x.key != "verdict.shown") for each in said)
+    return Words([Clauses(each, "sentence.space") for each in shown], "list")
 
 
 def _lead_of_several(questions: Sequence[Question], judges: Sequence[str]) -> tuple[Said, ...]:
@@ -301,34 +300,20 @@ def _rank(rows: Sequence[AltTestResult]) -> int:
 
 def _judges_table(rows: Sequence[AltTestResult], *names: str) -> Table:
     """Lay out a row for each result; `names` are columns that come first."""
-    columns: dict[Any, Any] = {
-        **_columns(_name, **{name: name for name in (*names, "judge")}),
-        **_columns("chip.{}".format, outcome="finding"),
-        "column.track": _track,
-        **_columns(Decimal, omega="winning_rate"),
-        "column.rho": _rho,
-        **_columns(Decimal, rho_human="human_advantage"),
-        **_columns(int, items="n_items"),
-    }
     in_crowd = any(row.crowd is not None for row in rows)
-    if in_crowd:  # of whom no one has an ω
-        del columns["column.track"], columns["column.omega"]
-        columns |= _columns(_p_value, p="crowd.p_value")
-        columns |= _columns(Decimal, agreement_of_people="crowd.human_agreement")
-    epsilons = {margin_of(row).value for row in rows}
-    if len(epsilons) > 1:
-        columns["column.epsilon"] = margin_of
+    columns: list[Column] = [*names, "judge", ("outcome", lambda row: say(f"chip.{row.finding}"))]
+    if not in_crowd:  # of whom no one has an ω
+        columns += [("track", _track), "winning_rate"]
+    columns += [("advantage_probability", _rho), "human_advantage", "n_items"]
+    if in_crowd:
+        columns += ["crowd.p_value", ("agreement_of_people", "crowd.human_agreement")]
+    if len({margin_of(row).value for row in rows}) > 1:
+        columns.append(("epsilon", margin_of))
     if any(row.worst_case.n_failures for row in rows):
-        columns |= _columns(int, failed_calls="worst_case.n_failures")
-    return Table.of(
-        "judges.caption.crowd" if in_crowd else "judges.caption",
-        rows,
-        columns,
-        texts=("column.judge", "column.outcome"),
-        n_texts=len(names),
-        most=_MOST_RANKED if not names else 200,
-        levels=_levels(rows),
-    )
+        columns.append(("failed_calls", "worst_case.n_failures"))
+    caption = "judges.caption.crowd" if in_crowd else "judges.caption"
+    most = _MOST_RANKED if not names else 200
+    return Table.of(caption, rows, columns, most=most, levels=_levels(rows))
 
 
 def _levels(rows: Sequence[AltTestResult]) -> tuple[tuple[float, Any], ...]:
@@ -399,23 +384,15 @@ def _glances(questions: Sequence[Question]) -> Iterator[Table]:
     """Lay out the outcomes by question and judge, a table for questions of the same judges."""
     for judges, group in groupby(questions, key=lambda each: sorted(each.judges)):
         parts = list(group)
-        outcomes = {
-            (each.name, row.judge): f"chip.{row.finding}" for each in parts for row in each.rows
-        }
+        outcomes = {(each.name, row.judge): row.finding for each in parts for row in each.rows}
         rows, heads = [each.name for each in parts], list(judges)
         if len(heads) > len(rows):  # the longer side goes down
             rows, heads = heads, rows
-            outcomes = {(judge, name): chip for (name, judge), chip in outcomes.items()}
-        first: Any = "column.judge" if rows[0] in judges else "column.question"
-        said: list[Any] = [_name(head) for head in heads]
-        cells = [(_name(row), *(outcomes[row, head] for head in heads)) for row in rows]
-        yield Table(
-            caption="glance.caption",
-            columns=(first, *said),
-            rows=tuple(cells[:200]),
-            texts=(True,) * (1 + len(heads)),
-            n_rows=len(cells),
-        )
+            outcomes = {(judge, name): finding for (name, judge), finding in outcomes.items()}
+        cells = [(row, *(say(f"chip.{outcomes[row, head]}") for head in heads)) for row in rows]
+        columns: list[Column] = [("judge" if rows[0] in judges else "question", itemgetter(0))]
+        columns += [(_name(head), itemgetter(place)) for place, head in enumerate(heads, start=1)]
+        yield Table.of("glance.caption", cells, columns)
 
 
 def _question_part(question: Question, *, n_questions: int) -> Part:
@@ -429,7 +406,7 @@ def _question_part(question: Question, *, n_questions: int) -> Part:
     todo = Words((Said("next.title"), *_next_steps(question)))
     return Part(
         name=question.place,
-        title=say("question.title", question=Name(question.name)),
+        title=say("question.title", question=question.name),
         is_open=n_questions <= _MOST_OPEN,
         shown_in="details",
         blocks=(
@@ -463,16 +440,11 @@ def _folds(question: Question, *, n_questions: int) -> Iterator[Part]:
     findings = question.findings
     if cards := disputed_cards(findings, n_questions=n_questions):
         n_all = len(findings.disputed)
-        cut = [Words((say("table.cut", shown=len(cards), half=len(cards) // 2, n=n_all),), "note")]
+        cut = [Words((say("table.cut", shown=len(cards), n=n_all),), "note")]
         blocks = (Words(("items.lead",)), Cards(cards), *(cut if len(cards) < n_all else ()))
         yield fold("items", *blocks, shown_in="page")
-    verdicts = [
-        (Clauses(say_verdict(rows, n_items=question.n_items), "sentence.space"),
-         say_next(rows, n_judges=len(question.judges), n_items=question.n_items))
-        for rows in question.judges.values()
-    ]  # fmt: skip
-    if len(verdicts) > 1:
-        yield fold("verdicts", Advice(verdicts), shown_in="page")
+    if len(question.judges) > _MOST_SAID:  # of fewer the page begins with them
+        yield fold("verdicts", _list_verdicts(question), shown_in="page")
     is_asked = len(question.epsilons) > 1  # for several margins, which a terminal shows too
     yield fold("margins", *_margins(question), shown_in="terminal" if is_asked else "details")
     yield fold("annotators", _annotators_table(question.rows, is_drawn=n_questions <= _MOST_OPEN))
@@ -494,9 +466,9 @@ def _folds(question: Question, *, n_questions: int) -> Iterator[Part]:
         references = ["calderon", "benjamini"]
         if question.fullest.settings.get("n_clusters"):
             references.append("liang")
-        cited = Words([f"reference.{each}" for each in references], "references")
-        yield fold("paper", Words(("paper.lead",)), Quote((Words((_paper(question),)), cited)),
-                   shown_in="page")  # fmt: skip
+        cited = Words([f"reference.{each}" for each in references], "list")
+        quote = Words((_paper(question),), "quote")
+        yield fold("paper", Words(("paper.lead",)), quote, cited, shown_in="page")
 
 
 def _fold(question: Question, name: str, *blocks: Block, shown_in: Any = "details") -> Part:
@@ -523,16 +495,16 @@ def _margins(question: Question) -> Iterator[Block]:
             caption="omega.caption",
             series=tuple(series),
             x_title="column.epsilon",
-            y_title="column.omega",
+            y_title="column.winning_rate",
             y_scale=(0.0, 1.0),
             levels=((0.5, Decimal(0.5, 1)),),
         )
-    columns: dict[str | Said, Any] = {"column.judge": lambda pair: _name(pair[0])}
-    for epsilon in epsilons[:20]:
-        head = say("column.at", epsilon=Margin(epsilon))
-        columns[head] = partial(_omega_at, epsilon=epsilon)
-    columns["column.smallest"] = lambda pair: _smallest(next(iter(pair[1].values())))
-    columns["column.stability"] = lambda pair: _stability(deciding_row([*pair[1].values()]))
+    columns: list[Column] = [
+        ("judge", itemgetter(0)),
+        *((_at(x), partial(_omega_at, epsilon=x)) for x in epsilons[:20]),
+        ("smallest", lambda pair: _smallest(next(iter(pair[1].values())))),
+        ("stability", lambda pair: _stability(deciding_row([*pair[1].values()]))),
+    ]
     yield Table.of("omega.caption", list(judges.items()), columns)
     row = question.fullest
     for place, each in enumerate(question.rows[:_MOST_DRAWN]):
@@ -549,16 +521,19 @@ def _margins(question: Question) -> Iterator[Block]:
         )
 
 
+def _at(epsilon: float) -> Said:
+    return say("column.at", epsilon=Margin(epsilon))
+
+
 def _omega_at(pair: tuple[str, dict[float, AltTestResult]], *, epsilon: float) -> Any:
     row = pair[1].get(epsilon)
     if row is None:
-        return Decimal(None)
-    mark = Markup(_MARKS[row.finding])  # noqa: S704  # ours
-    return say("cell.marked", omega=Decimal(row.winning_rate), mark=mark)
+        return None
+    return say("cell.marked", figure=row.winning_rate, mark=_MARKS[row.finding])
 
 
 def _smallest(row: AltTestResult) -> Any:
-    return Decimal(None) if row.smallest_epsilon is None else Margin(round(row.smallest_epsilon, 3))
+    return None if row.smallest_epsilon is None else Margin(round(row.smallest_epsilon, 3))
 
 
 def _stability(row: AltTestResult) -> Percent:
@@ -568,20 +543,15 @@ def _stability(row: AltTestResult) -> Percent:
 def _annotators_table(rows: Sequence[AltTestResult], *, is_drawn: bool) -> Table:
     """Lay out each judge against each annotator, at the ε that decides."""
     pairs = [_Pair(row, each) for row in rows for each in row.annotators]
-    epsilons = {row.epsilon for row in rows}
-    columns = {
-        **_columns(_name, judge="of.judge", annotator="one.annotator"),
-        **(_columns(Margin, epsilon="of.epsilon") if len(epsilons) > 1 else {}),
-        **_columns(int, items="one.n_items"),
-        **({"column.interval": _track_of_pair} if is_drawn else {}),
-        **_columns(partial(Decimal, digits=3), rho_judge="one.advantage_judge",
-                   rho_human="one.advantage_human"),
-        **_columns(Percent, ties="one.tie_share"),
-        **_columns(_p_value, p_t="one.p_value", p_exact="one.deciding_p_value"),
-        **_columns(yes_or_no, shown="one.shown"),
-    }  # fmt: skip
-    return Table.of("annotators.caption", pairs, columns, n_texts=2, texts=["column.shown"],
-                    most=500, levels=_levels(rows))  # fmt: skip
+    columns: list[Column] = [
+        *("of.judge", "one.annotator"),
+        *(["of.epsilon"] if len({row.epsilon for row in rows}) > 1 else []),
+        "one.n_items",
+        *([("interval", _track_of_pair)] if is_drawn else []),
+        *("one.advantage_judge", "one.advantage_human", ("ties", "one.tie_share")),
+        *(("p_t", "one.p_value"), ("p_exact", "one.deciding_p_value"), "one.shown"),
+    ]
+    return Table.of("annotators.caption", pairs, columns, most=500, levels=_levels(rows))
 
 
 _AGREEMENT = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"))
@@ -608,33 +578,34 @@ def _agreement(question: Question) -> Iterator[Block]:
     rows: list[tuple[str | None, Any]] = [(None, findings.agreement.ceiling)]
     rows += [(row.judge, row.coefficients) for row in findings.agreement.judges]
     names = dict.fromkeys(x.coefficient for _, coefficients in rows for x in coefficients)
-    columns: dict[str | Said, Any] = {
-        "column.judge": lambda row: say("ceiling.row") if row[0] is None else _name(row[0])
-    }
-    columns |= {f"coefficient.{name}": partial(_coefficient, name=name) for name in names}
+    columns: list[Column] = [("judge", lambda row: row[0] or say("ceiling.row"))]
+    columns += [(f"coefficient.{name}", partial(_coefficient, name=name)) for name in names]
     yield Table.of("ceiling.caption", rows, columns)
     if findings.against_majority:
         yield majority_table(findings.against_majority)
 
 
 def _coefficient(row: tuple[Any, Sequence[Any]], *, name: str) -> Any:
-    cell = next((x for x in row[1] if x.coefficient == name), None)
-    return Decimal(None) if cell is None else _estimate(cell)
+    return next((x for x in row[1] if x.coefficient == name), None)
 
 
 def _controls_table(question: Question) -> Table:
     """Lay out what judges that know nothing, and the majority vote, get in the same test."""
     rows = question.judges[question.fullest.judge][:20]
-    names = [control.control for control in rows[0].controls]
-    by_margin = [{control.control: control for control in row.controls} for row in rows]
-    columns: dict[str | Said, Any] = {
-        "column.control": lambda name: _name_control(by_margin[-1][name]),
-        "column.rho": lambda name: Decimal(by_margin[-1][name].advantage_probability),
-    }
-    for row, controls in zip(rows, by_margin, strict=True):
-        head = say("column.at", epsilon=Margin(row.epsilon))
-        columns[head] = partial(lambda name, at: Decimal(at[name].winning_rate), at=controls)
-    return Table.of("controls.caption", names, columns)
+    columns: list[Column] = [
+        ("control", lambda each: _name_control(each[-1])),
+        ("advantage_probability", lambda each: each[-1].advantage_probability),
+        *(
+            (_at(row.epsilon), partial(_omega_of_control, place=place))
+            for place, row in enumerate(rows)
+        ),
+    ]
+    controls = [*zip(*(row.controls for row in rows), strict=True)]
+    return Table.of("controls.caption", controls, columns)
+
+
+def _omega_of_control(controls: Sequence[ControlResult], *, place: int) -> float:
+    return controls[place].winning_rate
 
 
 def _name_control(control: ControlResult) -> Said:
@@ -644,14 +615,12 @@ def _name_control(control: ControlResult) -> Said:
 def _differences(rows: Sequence[Any]) -> Iterator[Block]:
     n_clear = sum(row.p_adjusted < 0.05 for row in rows)
     yield Words((say("differences.lead", clear=n_clear, pairs=Count(len(rows), "pairs")),))
-    columns = {
-        **_columns(_name, judge_a="judge_a", judge_b="judge_b"),
-        **_columns(Decimal, rho_a="advantage_a", rho_b="advantage_b"),
-        "column.difference": _difference,
-        **_columns(_p_value, p_holm="p_adjusted"),
-    }
+    columns: list[Column] = [
+        *("judge_a", "judge_b", ("rho_a", "advantage_a"), ("rho_b", "advantage_b")),
+        *(("difference", _difference), ("p_holm", "p_adjusted")),
+    ]
     ordered = sorted(rows, key=lambda row: (math.isnan(row.p_adjusted), row.p_adjusted))
-    yield Table.of("differences.caption", ordered, columns, n_texts=2)
+    yield Table.of("differences.caption", ordered, columns)
 
 
 def _diagnosis(findings: QuestionFindings) -> Iterator[Block]:
@@ -660,53 +629,33 @@ def _diagnosis(findings: QuestionFindings) -> Iterator[Block]:
     if diagnosis is None:
         return
     if diagnosis.annotators:
-        columns = {
-            **_columns(_name, annotator="annotator"),
-            **_columns(int, items="n_items"),
-            **_columns(Decimal, agreement="agreement", agreement_of_others="agreement_of_others",
-                       difference="difference"),
-            **_columns(_p_value, p="p_value"),
-            "column.apart": lambda row: (
-                Decimal(None) if math.isnan(row.p_value) else yes_or_no(row.outlier)
-            ),
-        }  # fmt: skip
-        yield Table.of("apart.caption", diagnosis.annotators, columns, texts=["column.apart"])
+        columns: list[Column] = [
+            *("annotator", "n_items", "agreement", "agreement_of_others", "difference", "p_value"),
+            ("apart", lambda row: None if math.isnan(row.p_value) else row.outlier),
+        ]
+        yield Table.of("apart.caption", diagnosis.annotators, columns)
     if panels := [row for row in diagnosis.judges if row.panel is not None]:
-        columns = {
-            **_columns(_name, judge="judge"),
-            **_columns(int, unanimous="panel.n_unanimous", opposed="panel.n_opposed"),
-            **_columns(Percent, judge_opposes="panel.judge_opposes_others",
-                       human_opposes="panel.human_opposes_others"),
-            **_columns(int, split="panel.n_split"),
-            **_columns(Percent, departs="panel.departs_from_split"),
-        }  # fmt: skip
-        yield Table.of("panel.caption", panels, columns)
+        names = ("n_unanimous", "n_opposed", "judge_opposes_others", "human_opposes_others",
+                 "n_split", "departs_from_split")  # fmt: skip
+        yield Table.of("panel.caption", panels, ["judge", *(f"panel.{name}" for name in names)])
     if slices := [_Pair(row, each) for row in diagnosis.judges for each in row.slices]:
-        columns = {
-            **_columns(_name, judge="of.judge"),
-            **_columns(_slice, slice="one"),
-            **_columns(int, items="one.n_items"),
-            **_columns(_difference, difference="one"),
-            **_columns(_p_value, p="one.p_adjusted"),
-            **_columns(yes_or_no, worse="one.worse"),
-        }
+        columns = ["of.judge", ("slice", lambda pair: _slice(pair.one)), "one.n_items",
+                   ("difference", lambda pair: _difference(pair.one)),
+                   ("p_value", "one.p_adjusted"), "one.worse"]  # fmt: skip
         slices.sort(key=lambda pair: (not pair.one.worse, pair.one.p_adjusted))
-        yield Table.of("slices.caption", slices, columns, n_texts=2, texts=["column.worse"])
+        yield Table.of("slices.caption", slices, columns)
 
 
 def _reliability_table(rows: Sequence[SliceReliability]) -> Table:
     """Lay out what judges state in slices beside what the majority says, the worst first."""
-    columns = {
-        **_columns(_name, judge="judge"),
-        "column.slice": _slice,
-        **_columns(Decimal, stated="mean_probability", says_yes="share"),
-        **_columns(_estimate, calibration_error="brier.calibration_error"),
-        **_columns(int, items="brier.n_items"),
-    }
+    columns: list[Column] = [
+        *("judge", ("slice", _slice), ("stated", "mean_probability"), ("says_yes", "share")),
+        *("brier.calibration_error", "brier.n_items"),
+    ]
     lows = [row.brier.calibration_error.low for row in rows]
     places = sorted(range(len(rows)), key=lambda place: -np.nan_to_num(lows[place], nan=-1.0))
     ordered = [rows[place] for place in places]
-    return Table.of("reliability.caption", ordered, columns, n_texts=2, most=_MOST_SLICES)
+    return Table.of("reliability.caption", ordered, columns, most=_MOST_SLICES)
 
 
 def _slice(row: Any) -> Said:
@@ -717,21 +666,15 @@ def _difference(row: Any) -> Any:
     return say_with_ends(row.difference, row.low, row.high)
 
 
-def _estimate(row: Any) -> Any:
-    return say_with_ends(row.estimate, row.low, row.high)
-
-
 def _pooled_part(report: Examination) -> Iterator[Part]:
     """Show all questions under one false discovery rate."""
     rows = [_Pair(each, row) for each in report.pooled for row in each.questions]
     if rows:
-        columns = {
-            **_columns(_name, judge="of.judge", question="one.question"),
-            **_columns(Margin, epsilon="of.epsilon"),
-            **_columns(Decimal, omega_pooled="one.winning_rate",
-                       omega_alone="one.winning_rate_alone"),
-        }  # fmt: skip
-        table = Table.of(None, rows, columns, label=say("part.pooled"), n_texts=2)
+        columns: list[Column] = [
+            *("of.judge", "one.question", "of.epsilon"),
+            *(("omega_pooled", "one.winning_rate"), ("omega_alone", "one.winning_rate_alone")),
+        ]
+        table = Table.of(None, rows, columns, label=say("part.pooled"))
         yield Part(name="pooled", title=say("part.pooled"), blocks=(table,), shown_in="details")
 
 
@@ -740,13 +683,13 @@ def _dropped_part(report: Examination) -> Iterator[Part]:
     counts = Counter(row.reason for row in report.dropped)
     first = {row.reason: row for row in reversed(report.dropped)}
     if counts:
-        columns: dict[str, Any] = {
-            "column.reason": lambda pair: Verbatim(pair[0]),
-            "column.count": lambda pair: pair[1],
-            "column.first_place": lambda pair: Verbatim(first[pair[0]].place()),
-        }
-        label, texts = say("part.dropped"), ["column.first_place"]
-        table = Table.of(None, counts.most_common(), columns, texts=texts, label=label, most=50)
+        columns: list[Column] = [
+            ("reason", lambda pair: Verbatim(pair[0])),
+            ("n_labels", itemgetter(1)),
+            ("first_place", lambda pair: Verbatim(first[pair[0]].place())),
+        ]
+        label = say("part.dropped")
+        table = Table.of(None, counts.most_common(), columns, label=label, most=50)
         yield Part(name="dropped", title=label, blocks=(table,), shown_in="details")
 
 
@@ -763,8 +706,7 @@ def _paper(question: Question) -> Said:
         tests = [say("paper.clustered", clusters=Count(clusters, "clusters"))]
     tests += [say(f"paper.{name}") for name in ("weights", "quality") if settings.get(name)]
     controls = [
-        say("paper.control", control=_name_control(x), omega=Decimal(x.winning_rate))
-        for x in row.controls
+        say("paper.control", control=_name_control(x), omega=x.winning_rate) for x in row.controls
     ]
     alpha = (math.nan,) * 3
     if agreement is not None:
@@ -772,14 +714,14 @@ def _paper(question: Question) -> Said:
     results = [
         say(
             "paper.result",
-            judge=Name(judge),
+            judge=judge,
             items=Count(rows[0].n_items, "items"),
             failures=Count(rows[0].worst_case.n_failures, "failed_calls"),
             rho=_rho(rows[0]),
-            human=Decimal(rows[0].human_advantage),
+            human=rows[0].human_advantage,
             rates=Listing(
                 tuple(
-                    say("paper.rate", omega=Decimal(each.winning_rate),
+                    say("paper.rate", omega=each.winning_rate,
                         epsilon=Margin(each.epsilon), outcome=say(f"outcome.{each.finding}"))
                     for each in rows
                 ),
@@ -791,14 +733,14 @@ def _paper(question: Question) -> Said:
     return say(
         "paper",
         judges=Listing(tuple(map(Name, question.judges)), most=10),
-        question=Name(question.name),
+        question=question.name,
         items=Count(question.n_items, "items"),
         annotators=Count(len(row.annotators) + len(row.untested), "annotators"),
         min_items=Count(settings.get("min_items") or 30, "items"),
         others=other_raters(row),
         alignment=_say_alignment(row.alignment),
         tests=Clauses(tuple(tests)),
-        q=Decimal(settings.get("false_discovery_rate") or 0.05),
+        q=settings.get("false_discovery_rate") or 0.05,
         margins=Listing(tuple(map(Margin, question.epsilons)), most=12, either=True),
         mode=say(f"paper.{row.epsilon_mode}"),
         fixed=fixed,
@@ -806,7 +748,7 @@ def _paper(question: Question) -> Said:
         results=Clauses(tuple(results)),
         epsilon=Margin(row.epsilon),
         controls=Listing(tuple(controls)),
-        version=Name(__version__),
+        version=__version__,
     )
 
 
@@ -817,4 +759,4 @@ _ALIGNMENTS = (
 
 
 def _say_alignment(name: str) -> Said:
-    return say(f"alignment.{name if name in _ALIGNMENTS else 'own'}", name=Name(name))
+    return say(f"alignment.{name if name in _ALIGNMENTS else 'own'}", name=name)

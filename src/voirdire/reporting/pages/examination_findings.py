@@ -47,17 +47,6 @@ if TYPE_CHECKING:
     from voirdire.studies import Examination
     from voirdire.studies.findings import DisputedItem, QuestionFindings
 
-__all__ = [
-    "Question",
-    "add_texts",
-    "deciding_row",
-    "disputed_cards",
-    "list_cautions",
-    "margin_of",
-    "other_raters",
-    "say_next",
-    "say_verdict",
-]
 
 _CLOSE = 0.1
 _CARELESS = "careless_annotators"
@@ -141,7 +130,7 @@ def other_raters(row: AltTestResult) -> Said:
     expert = row.settings.get("expert")
     if expert is None:
         return say("others.annotators")
-    return say("others.expert", name=Name(expert if isinstance(expert, str) else repr(expert)))
+    return say("others.expert", name=expert if isinstance(expert, str) else repr(expert))
 
 
 # Verdicts -----------------------------------------------------------------------------------------
@@ -162,12 +151,12 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
     sentences: list[Any] = []
     if verdict == "no_evidence":
         reason = _say_reason(row, n_items)
-        sentences.append(say(f"verdict.{verdict}", judge=Name(row.judge), reason=reason))
+        sentences.append(say(f"verdict.{verdict}", judge=row.judge, reason=reason))
     elif row.crowd is not None:
         sentences += [
             say(
                 f"verdict.crowd.{verdict}",
-                judge=Name(row.judge),
+                judge=row.judge,
                 epsilon=margin_of(row),
                 people=Count(row.crowd.n_people, "people"),
                 p=P(row.crowd.p_value),
@@ -178,7 +167,7 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
         sentences.append(
             say(
                 f"verdict.{verdict}",
-                judge=Name(row.judge),
+                judge=row.judge,
                 epsilon=Margin(row.epsilon),
                 # with failed items lost, by which the others are counted
                 annotators=Count(
@@ -186,7 +175,7 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
                 ),
                 shown=row.n_shown,
                 within=row.n_within,
-                omega=Decimal(row.winning_rate),
+                omega=row.winning_rate,
             )
         )
         if row.because.code == "shown":
@@ -257,7 +246,7 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
         code = row.because.code
         if _left_items_out(row, n_items):
             code = "failures" if row.worst_case.n_failures else "not_judged"
-        return say(f"todo.{code}" if has_sentence(f"todo.{code}", "examination") else "next.items")
+        return say(f"todo.{code}" if has_sentence(f"todo.{code}") else "next.items")
     if _do_failures_decide(row):
         return say("todo.failures")
     suspicions = [note.code for note in row.cautions if note.code in _SUSPICIONS]
@@ -303,9 +292,9 @@ _WORDS = dict.fromkeys(("human_labels", "labels", "reason", "range", "its_range"
 def _say_coded(prefix: str, note: Caution) -> Said | Verbatim:
     """Say a note of the record with its figures; in its own sentence where one is missing."""
     key, figures = f"{prefix}.{note.code}", dict[str, Any]()
-    if not has_sentence(key, "examination"):
+    if not has_sentence(key):
         return Verbatim(note.sentence)
-    for name in names_in_sentence(key, "examination"):
+    for name in names_in_sentence(key):
         value = note.figures.get(name)
         if name == "annotators" and isinstance(value, list | tuple):
             names = tuple(Name(str(each), 40) for each in value[:_MOST_NAMED])
@@ -340,7 +329,7 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
             names = Listing(tuple(Name(judge, 40) for judge in concerned[code]))
             what = say("caution.of", what=what, judges=names)
         todo = f"todo.{code}"
-        cautions.append((what, say(todo) if has_sentence(todo, "examination") else None))
+        cautions.append((what, say(todo) if has_sentence(todo) else None))
     reasons = Counter(row.reason for row in question.dropped if row.reason != "missing label")
     if reasons:
         listed = [

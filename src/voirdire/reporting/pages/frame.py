@@ -12,20 +12,11 @@ from markupsafe import Markup
 from voirdire._messages import shorten
 from voirdire._version import __version__
 from voirdire.errors import InputError
-from voirdire.reporting.number_formats import is_defined, percent, share
+from voirdire.reporting.colours import theme_css
+from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.charts import plane_of, scales_of_tracks
 from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
-from voirdire.reporting.pages.speech import (
-    Count,
-    Interval,
-    Label,
-    Name,
-    Percent,
-    Share,
-    Speaker,
-    Verbatim,
-    one_line,
-)
+from voirdire.reporting.pages.speech import Name, Speaker, one_line
 from voirdire.reporting.pages.view import Part, Settings
 
 if TYPE_CHECKING:
@@ -36,24 +27,14 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.reporting.pages.view import View
 
-__all__ = [
-    "check_text",
-    "page_environment",
-    "page_head",
-    "page_words",
-    "render_page",
-    "settings_rows",
-    "style_sheet",
-]
 
 _TITLE_WIDTH = 200
 _DATE_WIDTH = 60
-_SPOKEN = (Count, Interval, Label, Name, Percent, Share, Verbatim)
 
 
 @cache
-def page_environment(**own: Any) -> Environment:
-    """Prepare the templates; `own` are functions for one page, besides those for all pages."""
+def _environment() -> Environment:
+    """Prepare the templates with what they call."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -63,91 +44,45 @@ def page_environment(**own: Any) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {kind.__name__: kind for kind in _SPOKEN}
-    environment.globals |= {"percent": percent, "share": share, "one_line": one_line} | own
-    environment.globals |= {"plane_of": plane_of, "scales_of_tracks": scales_of_tracks}
-    environment.globals |= {"is_defined": is_defined}
-    environment.globals |= {"item_filters": item_filters, "heading_of": heading_of}
-    environment.globals |= {"items_script": items_script(), "has_items": False}
-    environment.globals |= {"script_source": Markup(script_source())}  # noqa: S704  # ours
+    style = files(__package__).joinpath("templates", "page.css").read_text("utf-8")
+    environment.globals |= {
+        "Name": Name,
+        "one_line": one_line,
+        "plane_of": plane_of,
+        "scales_of_tracks": scales_of_tracks,
+        "is_defined": is_defined,
+        "item_filters": item_filters,
+        "heading_of": heading_of,
+        "items_script": items_script(),
+        "script_source": Markup(script_source()),  # noqa: S704  # ours
+        "css": Markup(theme_css() + style),  # noqa: S704  # ours, and no other
+        "version": __version__,
+    }
     return environment
 
 
 def render_page(
     view: View, *, language: Language, title: str | None = None, created: str | None = None
 ) -> str:
-    """Write what is said of a result as a document of its own."""
-    environment = page_environment()
-    speaker = Speaker(language, view.catalog)
-    settings = Settings("settings.title", settings_rows(dict(view.settings)), is_versioned=True)
-    return environment.get_template("view.html.j2").render(
-        **page_words(speaker),
-        **page_head(title=title, created=created),
-        css=style_sheet(),
-        view=view,
-        h=2,
-        is_chapter=False,
-        has_items=any(block.form == "cards" for block in view.all_blocks()),
-        chapters=[
-            Markup(  # noqa: S704  # escaped by the template
-                environment.get_template("view_body.html.j2").render(
-                    **page_words(Speaker(language, chapter.catalog)),
-                    view=chapter,
-                    h=3,
-                    is_chapter=True,
-                )
-            )
-            for chapter in view.chapters
-        ],
-        settings=(Part(name="settings", blocks=(settings,)),),
-    )
-
-
-def page_words(speaker: Speaker) -> dict[str, Any]:
-    """Give what templates say in a language.
-
-    Parameters
-    ----------
-    speaker : Speaker
-        Of the page.
-
-    Returns
-    -------
-    dict
-        `t`, `language`, `space` (between two sentences) and `version`.
-    """
-    return {
-        "t": speaker,
-        "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
-        "space": speaker.phrases["sentence.space"],
-        "version": __version__,
-    }
-
-
-def page_head(*, title: str | None, created: str | None) -> dict[str, Any]:
-    """Give heading and date as they are shown.
-
-    Parameters
-    ----------
-    title, created : str or None
-        As the caller has them.
-
-    Returns
-    -------
-    dict
-        `title` and `created`, each on one line; None where there is none.
-
-    Raises
-    ------
-    InputError
-        If one of them is no text, or empty.
-    """
+    """Write what is said of a result as a document of its own, with its heading and date."""
     check_text("title", title)
     check_text("created", created)
-    return {
-        "title": None if title is None else one_line(title, width=_TITLE_WIDTH),
-        "created": None if created is None else one_line(created, width=_DATE_WIDTH),
-    }
+    speaker = Speaker(language)
+    settings = Settings("settings.title", settings_rows(dict(view.settings)), is_versioned=True)
+    return (
+        _environment()
+        .get_template("view.html.j2")
+        .render(
+            t=speaker,
+            language={"en": "en", "zh": "zh-Hans"}[language],
+            space=speaker.phrases["sentence.space"],
+            title=None if title is None else one_line(title, width=_TITLE_WIDTH),
+            created=None if created is None else one_line(created, width=_DATE_WIDTH),
+            has_items=any(block.form == "cards" for block in view.all_blocks()),
+            view=view,
+            settings=(Part(name="settings", blocks=(settings,)),),
+        )
+    )
 
 
 def check_text(name: str, value: object) -> None:
@@ -155,15 +90,6 @@ def check_text(name: str, value: object) -> None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         msg = f"`{name}` must be text, got {shorten(repr(value))}."
         raise InputError(msg)
-
-
-@cache
-def style_sheet() -> Markup:
-    """Return the colours of the figures and the style of every page."""
-    from voirdire.reporting.colours import theme_css
-
-    style = files(__package__).joinpath("templates", "page.css").read_text("utf-8")
-    return Markup(theme_css() + style)  # noqa: S704  # ours, and no other
 
 
 _VALUE_WIDTH = 200

@@ -19,19 +19,6 @@ from voirdire.reporting.pages.speech import Name, one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "ItemCard",
-    "ItemText",
-    "as_written",
-    "heading_of",
-    "item_filters",
-    "item_rows",
-    "item_texts",
-    "items_script",
-    "script_source",
-    "slice_columns",
-    "text_start",
-]
 
 _MOST_CHOICES = 100
 _MOST_CHARACTERS = 4_000

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from operator import attrgetter
+from functools import partial
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.reporting.number_formats import is_defined
-from voirdire.reporting.pages.results_sections import (
-    list_notes,
-    yes_or_no,
-)
+from voirdire.reporting.pages.results_sections import list_notes
 from voirdire.reporting.pages.speech import (
     Count,
     Decimal,
@@ -25,7 +23,7 @@ from voirdire.reporting.pages.speech import (
     say,
     say_with_ends,
 )
-from voirdire.reporting.pages.view import Lines, Part, Series, Table, Track, View
+from voirdire.reporting.pages.view import Column, Lines, Part, Series, Table, Track, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize
     from voirdire.studies import CertificateChange
 
-__all__ = ["certificate_view", "power_view"]
 
 _NOTABLE_GAP = 0.02
 _MOST_CURVES = 8
@@ -49,16 +46,10 @@ def power_view(result: PowerResult) -> View:
     plans = Table.of(
         say("power.caption", wanted=wanted),
         result.smallest_plans,
-        {
-            "column.epsilon": lambda row: Margin(row.epsilon),
-            "column.items": lambda row: row.n_items if row.n_items else Decimal(None),
-            "power.column.annotators": lambda row: (
-                row.n_annotators if row.n_items else Decimal(None)
-            ),
-            "column.count": lambda row: row.n_labels if row.n_labels else Decimal(None),
-            "power.column.power": lambda row: Decimal(row.power),
-        },
-    )
+        # a dash where no design is large enough
+        ["epsilon", *((x, partial(_of_plan, name=x)) for x in ("n_items", "n_annotators")),
+         "n_labels", "power"],
+    )  # fmt: skip
     reached = [row for row in result.smallest_plans if row.n_items is not None]
     n_studies = result.settings.get("n_simulations", result.rows[0].n_simulations)
     names = ("human_kappa", "judge_kappa", "human_noise", "judge_noise")
@@ -78,6 +69,10 @@ def power_view(result: PowerResult) -> View:
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
         glossary=("power", "epsilon", "noise_of_labels", "kappa", "winning_rate"),
     )
+
+
+def _of_plan(row: SmallestSize, *, name: str) -> int | None:
+    return getattr(row, name) if row.n_items else None
 
 
 def _power_curves(result: PowerResult) -> Lines:
@@ -114,30 +109,30 @@ def _power_curves(result: PowerResult) -> Lines:
 
 def _power_grid(result: PowerResult) -> Table:
     """Lay out the power of every size, the margins side by side."""
-    by_size: dict[tuple[int, int], dict[float, PowerRow]] = {}
+    by_size: dict[tuple[int, int, int], dict[float, PowerRow]] = {}
     for row in result.rows:
-        by_size.setdefault((row.n_annotators, row.n_items), {})[row.epsilon] = row
-    heads = tuple(say("power.column.at", epsilon=Margin(epsilon)) for epsilon in result.epsilons)
-    rows = [
-        (*size, next(iter(rows_of.values())).n_labels,
-         *(_grid_cell(rows_of.get(epsilon), result) for epsilon in result.epsilons))
-        for size, rows_of in by_size.items()
-    ]  # fmt: skip
-    return Table(
-        caption=say("power.grid.caption", wanted=Percent(result.wanted_power)),
-        columns=("power.column.annotators", "column.items", "column.count", *heads),
-        rows=tuple(rows),
-        texts=(False,) * (3 + len(heads)),
-        n_rows=len(rows),
-    )
+        size = (row.n_annotators, row.n_items, row.n_labels)
+        by_size.setdefault(size, {})[row.epsilon] = row
 
+    def power(of: tuple[Any, dict[float, PowerRow]], *, epsilon: float) -> Any:
+        row = of[1].get(epsilon)
+        if row is None or row.reason is not None:
+            return None
+        if row.power < result.wanted_power:
+            return _round_down(row.power)
+        return say("cell.marked", figure=row.power, mark="✓")
 
-def _grid_cell(row: PowerRow | None, result: PowerResult) -> Said | Decimal:
-    if row is None or row.reason is not None:
-        return Decimal(None)
-    if row.power >= result.wanted_power:
-        return say("power.reached", power=Decimal(row.power))
-    return _round_down(row.power)
+    columns: list[Column] = [
+        ("n_annotators", lambda of: of[0][0]),
+        ("n_items", lambda of: of[0][1]),
+        ("n_labels", lambda of: of[0][2]),
+        *(
+            (say("column.at", epsilon=Margin(x)), partial(power, epsilon=x))
+            for x in result.epsilons
+        ),
+    ]
+    caption = say("power.grid.caption", wanted=Percent(result.wanted_power))
+    return Table.of(caption, [*by_size.items()], columns, most=10_000)
 
 
 def _round_down(power: float) -> Decimal:
@@ -174,7 +169,7 @@ def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
     return say("power.lead", **figures)
 
 
-def _power_notes(result: PowerResult) -> Iterator[Said]:
+def _power_notes(result: PowerResult) -> Iterator[Said | Verbatim]:
     """Say where the labels come from, which test is simulated, and what weakens the figures."""
     given = result.settings
     if "pilot_items" in given:
@@ -191,16 +186,16 @@ def _power_notes(result: PowerResult) -> Iterator[Said]:
                 yield say(f"power.{route}", annotators=listed)
     if "seed" in given:
         error = max(row.standard_error for row in result.rows)
-        yield say("power.test", mode=Name(given["epsilon_mode"]),
+        yield say("power.test", mode=given["epsilon_mode"],
                   seed=given["seed"], error=Decimal(error, 3))  # fmt: skip
     least = given.get("min_items")
     if least is not None and any(row.reason is not None for row in result.rows):
         yield say("power.few", n=least)
     for caution in result.cautions:
-        yield say("results.note", note=Verbatim(caution))
+        yield Verbatim(caution)
     gap = max((row.winning_rate_power - row.power for row in result.rows), default=0.0)
     if gap >= _NOTABLE_GAP:
-        yield say("power.gap", gap=Decimal(gap))
+        yield say("power.gap", gap=gap)
 
 
 # Certificates -------------------------------------------------------------------------------------
@@ -219,28 +214,22 @@ def certificate_view(
 ) -> View:
     """Say what a certificate states, and with `changes` whether it holds."""
     rows = record.examinations
-    columns: dict[str, Any] = {
-        "column.question": lambda row: Name(str(row.get("question")), 40),
-        "column.judge": lambda row: Name(str(row.get("judge")), 40),
-        "column.alignment": lambda row: Name(str(row.get("alignment"))),
-        "column.outcome": lambda row: f"results.outcome.{_read_finding(row)}",
-        "certificate.column.track": _advantage_track,
-        "column.epsilon": lambda row: Margin(row["epsilon"]),
-        "column.omega": lambda row: Decimal(row.get("winning_rate")),
-        "column.rho": lambda row: Decimal(row.get("advantage_probability")),
-        "certificate.column.rho_human": lambda row: Decimal(row.get("human_advantage")),
-        "column.items": lambda row: row.get("n_items", 0),
-    }
+    columns: list[Column] = [
+        *("question", "judge", "alignment"),
+        ("outcome", lambda row: say(f"results.outcome.{_read_finding(row)}")),
+        ("rho_beside", _advantage_track),
+        *("epsilon", "winning_rate", "advantage_probability", "human_advantage", "n_items"),
+    ]
     if changes is not None:
-        columns["certificate.column.holds"] = lambda row: yes_or_no(_still_holds(row, changes))
+        columns.append(("holds", lambda row: _still_holds(row, changes)))
     parts = [_changes_part(changes)] if changes else []
     if record.against_majority:
         parts.append(_majority_part(record))
     n_passed = sum(outcome == "passed" for outcome in record.outcomes.values())
     outcomes = Count(len(record.outcomes), "outcomes")
     state = "unknown" if changes is None else "broken" if changes else "holds"
-    lead = [say("certificate.lead", n=n_passed, outcomes=outcomes),
-            say(f"certificate.{state}", n=len(changes or ()))]  # fmt: skip
+    lead = [say(f"certificate.{state}", n=len(changes or ())),
+            say("certificate.lead", n=n_passed, outcomes=outcomes)]  # fmt: skip
     if record.population is not None:
         lead.append(say("certificate.population", population=Verbatim(record.population)))
     judges = Count(len(record.judges), "judges")
@@ -251,7 +240,7 @@ def certificate_view(
                  date=Name(record.created, 40)),
         lead=tuple(lead),
         todo=(say(f"certificate.do.{state}"),),
-        blocks=(Table.of(say("certificate.caption"), rows, columns, n_texts=4),),
+        blocks=(Table.of("certificate.caption", rows, columns),),
         notes=list_notes(_certificate_notes(rows)),
         parts=tuple(parts),
         settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
@@ -297,12 +286,12 @@ def _still_holds(row: Any, changes: Sequence[CertificateChange]) -> bool:
 
 
 def _changes_part(changes: Sequence[CertificateChange]) -> Part:
-    columns: dict[str, Any] = {
-        "certificate.column.what": lambda row: _say_change(row.what),
-        "certificate.column.certified": lambda row: Name(shorten(row.certified, width=24)),
-        "certificate.column.now": lambda row: Name(shorten(row.found, width=24)),
-    }
-    table = Table.of(say("certificate.changes.caption"), changes, columns, n_texts=3)
+    columns: list[Column] = [
+        ("what", lambda row: _say_change(row.what)),
+        ("certified", lambda row: Name(shorten(row.certified, width=24))),
+        ("now", lambda row: Name(shorten(row.found, width=24))),
+    ]
+    table = Table.of("certificate.changes.caption", changes, columns)
     return Part(name="certificate.changes", blocks=(table,), is_open=True)
 
 
@@ -318,13 +307,12 @@ def _majority_part(record: Certificate) -> Part:
     """Show judges beside the annotators' majority, as the certificate has them."""
     rows = [(*place.rpartition(" | ")[::2], figures)
             for place, figures in (record.against_majority or {}).items()]  # fmt: skip
-    columns: dict[str, Any] = {
-        "column.question": lambda row: Name(row[0], 40),
-        "column.judge": lambda row: Name(row[1], 40),
-    }
-    for name in dict.fromkeys(name for *_, figures in rows for name in figures):
-        columns[f"measure.{name}"] = lambda row, name=name: say_with_ends(
-            *(row[2].get(name) or (None, None, None))
-        )
-    table = Table.of(say("certificate.majority.caption"), rows, columns, n_texts=2)
+    names = dict.fromkeys(name for *_, figures in rows for name in figures)
+    columns: list[Column] = [("question", itemgetter(0)), ("judge", itemgetter(1))]
+    columns += [(f"measure.{name}", partial(_certified_figure, name=name)) for name in names]
+    table = Table.of("certificate.majority.caption", rows, columns)
     return Part(name="certificate.majority", blocks=(table,))
+
+
+def _certified_figure(row: tuple[str, str, Mapping[str, Any]], *, name: str) -> Any:
+    return say_with_ends(*(row[2].get(name) or (None, None, None)))

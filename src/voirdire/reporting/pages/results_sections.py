@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,15 +23,16 @@ from voirdire.reporting.pages.speech import (
     Verbatim,
     has_sentence,
     say,
-    say_with_ends,
+    say_estimate,
+    say_rate,
 )
-from voirdire.reporting.pages.view import Lines, Part, Series, Table, View, Words
+from voirdire.reporting.pages.view import Column, Lines, Part, Series, Table, View, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import ChainedRate, Estimate
+    from voirdire.stats import ChainedRate
     from voirdire.studies import (
         GoldExamination,
         GoldResult,
@@ -44,14 +44,6 @@ if TYPE_CHECKING:
         Stability,
     )
 
-__all__ = [
-    "gold_view",
-    "list_notes",
-    "majority_table",
-    "probes_view",
-    "rates_view",
-    "yes_or_no",
-]
 
 _MOST_NOTES = 20
 _MOST_DRAWN = 6
@@ -59,28 +51,10 @@ _MOST_DRAWN = 6
 
 # Figures and notes --------------------------------------------------------------------------------
 
-NAME_COLUMNS: dict[str, Callable[[Any], Any]] = {
-    "column.question": lambda row: Name(row.question, 40),
-    "column.judge": lambda row: Name(row.judge, 40),
-}
-"""The first columns of most tables."""
 
-
-def _figure(found: Any, *, is_share: bool = False) -> Any:
-    """Say an estimate with its interval; a dash where it is undefined."""
-    ends = (None,) * 3 if found is None else (found.estimate, found.low, found.high)
-    return say_with_ends(*ends, is_share=is_share)
-
-
-def _share(found: Any) -> Any:
-    return _figure(found, is_share=True)
-
-
-def _change(found: Any, least: float = math.nan) -> Any:
+def _change(found: Any, least: float) -> Any:
     """Say a change with its sign; one below `least` has the digits that show it below."""
-    if found is None:
-        return _figure(found)
-    figure, size = _figure(found), abs(found.estimate)
+    figure, size = say_estimate(found), abs(found.estimate)
     if size < least <= round(size, 2):
         digits = next((n for n in (3, 4, 5) if round(size, n) < least), 6)
         ends = Interval(found.low, found.high)
@@ -104,7 +78,7 @@ def _counts(rows: Sequence[Any]) -> dict[str, Count]:
     }
 
 
-def list_notes(notes: Iterable[Said], dropped: Sequence[Dropped] = ()) -> tuple[Said, ...]:
+def list_notes(notes: Iterable[Any], dropped: Sequence[Dropped] = ()) -> tuple[Any, ...]:
     """List the first notes, and how many labels were set aside for which reasons."""
     found = list(notes)
     more = len(found) - _MOST_NOTES
@@ -121,54 +95,42 @@ def list_notes(notes: Iterable[Said], dropped: Sequence[Dropped] = ()) -> tuple[
 
 _BOOLEAN = ("sensitivity", "specificity", "mcc", "auc")
 _CHOICE = ("balanced_accuracy", "f1", "mcc")
-_SHORT = ("sensitivity", "specificity")
-"""Figures whose names are wider than they are."""
-_MOST_BESIDE = 3
-"""Results that stand side by side in a terminal, with every interval."""
 
 
 def majority_table(rows: Sequence[Any]) -> Table:
     """Lay out judges beside the annotators' majority: results of gold labels, or their JSON."""
-    return _gold_table(rows, "majority.caption", names=("column.judge",))
+    return _gold_table(rows, "majority.caption", names=("judge",))
 
 
 def _gold_table(
     rows: Sequence[Any],
     caption: str,
     *,
-    names: Iterable[str] = NAME_COLUMNS,
+    names: Iterable[str] = ("question", "judge"),
     is_whole: bool = False,
-    is_brief: bool = False,
 ) -> Table:
-    """Lay out the usual figures, or all; briefly with the interval of right answers alone."""
+    """Lay out the usual figures, or all."""
     known = dict.fromkeys(name for row in rows for name in row.classification.figures)
     usual = _BOOLEAN if "sensitivity" in known else _CHOICE
-    figures = [name for name in (known if is_whole else usual) if name in known]
-    columns: dict[str, Any] = {name: NAME_COLUMNS[name] for name in names}
-    columns["column.items"] = lambda row: row.classification.n_items
-    for name in dict.fromkeys(("accuracy", *figures)):
-        has_ends = name == "accuracy" or not is_brief
-        head = f"{name}.short" if is_brief and name in _SHORT else name
-        columns[f"measure.{head}"] = partial(_classified, name=name, has_ends=has_ends)
-    columns["measure.always"] = lambda row: Decimal(row.classification.always.get("accuracy"))
+    figures = ("accuracy", *(known if is_whole else (x for x in usual if x in known)))
+    columns: list[Column] = [*names, "classification.n_items"]
+    columns += [
+        (f"measure.{name}", f"classification.figures.{name}") for name in dict.fromkeys(figures)
+    ]
+    columns.append(("measure.always", "classification.always.accuracy"))
     if is_whole and any(row.threshold is not None for row in rows):
-        columns["gold.column.threshold"] = _threshold
+        columns.append(("threshold", _threshold))
     level = Percent(rows[0].classification.confidence_level)
-    return Table.of(say(caption, level=level), rows, columns, n_texts=len([*names]))
+    return Table.of(say(caption, level=level), rows, columns)
 
 
-def _threshold(row: GoldResult) -> Said | Decimal:
+def _threshold(row: GoldResult) -> Said | None:
     """Say where probabilities had best be cut, and MCC there."""
     cut = row.threshold
     if cut is None:
-        return Decimal(None)
+        return None
     mcc = Decimal(cut.result.figures["mcc"].estimate)
-    return say("gold.threshold", threshold=Decimal(cut.threshold), mcc=mcc)
-
-
-def _classified(row: Any, *, name: str, has_ends: bool) -> Any:
-    found = row.classification.figures.get(name)
-    return _figure(found) if has_ends or found is None else Decimal(found.estimate)
+    return say("gold.threshold", threshold=cut.threshold, mcc=mcc)
 
 
 def gold_view(examination: GoldExamination) -> View:
@@ -187,7 +149,6 @@ def gold_view(examination: GoldExamination) -> View:
         lead=(_gold_lead(rows), *([say("gold.weak", places=Listing(weak))] if weak else [])),
         todo=tuple(todo or [say("gold.do.go_on")]),
         blocks=(_gold_table(rows, "gold.caption"),),
-        brief=(_gold_table(rows, "gold.caption", is_brief=len(rows) > _MOST_BESIDE),),
         notes=list_notes((note for row in rows for note in _gold_notes(row)), examination.dropped),
         parts=(*calibration, Part(name="gold.all", blocks=(whole,), shown_in="details")),
         settings={
@@ -221,8 +182,8 @@ def _gold_lead(rows: Sequence[GoldResult]) -> Said:
     said: dict[str, Any] = {"question": Name(worst.question), "judge": Name(worst.judge)}
     if len(rows) == 1:
         found = worst.classification
-        said |= {"items": _items(rows), "share": _figure(found.figures["accuracy"])}
-        return say("gold.lead.one", always=Decimal(found.always["accuracy"]), **said)
+        said |= {"items": _items(rows), "share": say_estimate(found.figures["accuracy"])}
+        return say("gold.lead.one", always=found.always["accuracy"], **said)
     low, high = (Decimal(accuracy(row)) for row in (worst, known[-1]))
     return say("gold.lead.several", low=low, high=high, **said)
 
@@ -259,22 +220,23 @@ def _calibration(rows: Sequence[Any]) -> Part:
         for row in rows
         if row.recommended is not None
     ]
-    columns: dict[str, Any] = {
-        **NAME_COLUMNS,
-        "measure.calibration_error": lambda row: _figure(row.brier.calibration_error),
-        "measure.brier": lambda row: Decimal(row.brier.brier, 3),
-        "measure.reliability": lambda row: _figure(row.brier.reliability),
-    }
-    for method in dict.fromkeys(name for row in rows for name in row.recalibrated):
-        columns[f"calibrator.{method}"] = partial(_recalibrated, method=method)
-    columns["column.recommended"] = _calibrator
+    methods = dict.fromkeys(name for row in rows for name in row.recalibrated)
+    columns: list[Column] = [
+        *("question", "judge", ("column.calibration_error", "brier.calibration_error")),
+        *(
+            ("measure.brier", lambda row: Decimal(row.brier.brier, 3)),
+            ("measure.reliability", "brier.reliability"),
+        ),
+        *((f"calibrator.{x}", partial(_recalibrated, method=x)) for x in methods),
+        ("recommended", lambda row: say(_calibrator(row))),
+    ]
     level = Percent(rows[0].brier.confidence_level)
     return Part(
         name="calibration",
         blocks=(
             *(Words((each,)) for each in list_notes(lead or [say("calibration.none")])),
             *_reliability(rows),
-            Table.of(say("calibration.caption", level=level), rows, columns, n_texts=2),
+            Table.of(say("calibration.caption", level=level), rows, columns),
         ),
         is_open=bool(lead),
         shown_in="details",
@@ -300,7 +262,7 @@ def _reliability(rows: Sequence[Any]) -> Iterator[Lines]:
                     name=_place(row),
                     points=tuple((each.probability, each.share) for each in bins),
                     ends=tuple((each.low, each.high) for each in bins),
-                    style="dots",
+                    is_dots=True,
                 ),
             ),
             x_title="calibration.x",
@@ -322,38 +284,18 @@ def rates_view(report: RateReport) -> View:
     rows = report.results
     first = rows[0].result
     by_group = [
-        (row, group, found)
+        {"question": row.question, "judge": row.judge, "group": group or say("items.all"), "of": x}
         for row in rows
-        for group, found in ((None, row.result), *row.groups.items())
+        for group, x in (("", row.result), *row.groups.items())
     ]
     known = [row for row in rows if is_defined(row.result.rate.estimate)]
-    table = Table.of(
-        say("rates.caption", level=Percent(first.confidence_level)),
-        by_group,
-        {
-            "column.question": lambda row: Name(row[0].question, 40),
-            "column.judge": lambda row: Name(row[0].judge, 40),
-            "rates.column.group": lambda row: Name(row[1], 30) if row[1] else "items.all",
-            "rates.column.rate": lambda row: _share(row[2].rate),
-            "rates.column.human": lambda row: _share(row[2].human),
-            "rates.column.naive": lambda row: _share(row[2].naive),
-            "column.items": lambda row: row[2].n_items,
-            "rates.column.labelled": lambda row: row[2].n_labelled,
-            "rates.column.method": lambda row: f"method.{row[2].method}",
-        },
-        n_texts=3,
-        texts=("rates.column.method",),
-    )
-    judged = Table.of(
-        say("rates.how.caption"),
-        rows,
-        {
-            **NAME_COLUMNS,
-            "measure.sensitivity": lambda row: _figure(row.result.sensitivity),
-            "measure.specificity": lambda row: _figure(row.result.specificity),
-        },
-        n_texts=2,
-    )
+    columns: list[Column] = [
+        *("question", "judge", "group", "of.rate", "of.human", "of.naive", "of.n_items"),
+        *("of.n_labelled", ("method", lambda row: say(f"method.{row['of'].method}"))),
+    ]
+    table = Table.of(say("rates.caption", level=Percent(first.confidence_level)), by_group, columns)
+    measures = [(f"measure.{name}", f"result.{name}") for name in ("sensitivity", "specificity")]
+    judged = Table.of("rates.how.caption", rows, ["question", "judge", *measures])
     apart = [row for row in rows if row.difference is not None]
     parts = [_differences(apart)] if apart else []
     if report.chains:
@@ -390,7 +332,7 @@ def _rates_lead(known: Sequence[QuestionRate], *, is_single: bool) -> tuple[Said
         return (say("rates.lead.none"),)
     row = max(known, key=lambda row: abs(row.result.rate.estimate - row.result.naive.estimate))
     rate, naive = row.result.rate, row.result.naive
-    said = {"question": Name(row.question), "judge": Name(row.judge), "rate": _share(rate)}
+    said = {"question": Name(row.question), "judge": Name(row.judge), "rate": say_rate(rate)}
     lead = say(f"rates.lead.{'one' if is_single else 'several'}",
                naive=Share(naive.estimate), **said)  # fmt: skip
     is_off = naive.estimate < rate.low or naive.estimate > rate.high
@@ -406,25 +348,21 @@ def _draw_caution(row: QuestionRate) -> Said:
         labelled=Share(found.yes_labelled),
         every=Share(found.yes_all),
         p=P(found.draw_p_value),
-        by_verdict=_share(found.by_verdict),
+        by_verdict=say_rate(found.by_verdict),
     )
 
 
 def _chains(chains: Mapping[str, ChainedRate]) -> Part:
     steps = [
-        (judge, step, share, chain.rate if not place else None)
+        {"judge": judge, "step": step, "error_share": Share(share),
+         "end": None if place else say_rate(chain.rate)}
         for judge, chain in chains.items()
         for place, (step, share) in enumerate(chain.error_shares.items())
-    ]
-    columns = {
-        "column.judge": lambda row: Name(row[0], 40),
-        "rates.column.step": lambda row: Name(row[1], 40),
-        "rates.column.error": lambda row: Share(row[2]),
-        "rates.column.end": lambda row: _share(row[3]),
-    }
+    ]  # fmt: skip
+    columns = ["judge", "step", "error_share", "end"]
     return Part(
         name="rates.chain",
-        blocks=(Table.of(say("rates.chain.caption"), steps, columns, n_texts=2),),
+        blocks=(Table.of("rates.chain.caption", steps, columns),),
         is_open=True,
     )
 
@@ -434,16 +372,14 @@ def _differences(rows: Sequence[Any]) -> Part:
         first, second = row.groups
         return say("rates.less", second=Name(second, 30), first=Name(first, 30))
 
-    columns = {
-        **NAME_COLUMNS,
-        "rates.column.groups": groups,
-        "column.difference": lambda row: _share(row.difference.difference),
-        "column.p": lambda row: P(row.difference.p_value, is_bare=True),
-    }
+    columns: list[Column] = [
+        *("question", "judge", ("groups", groups)),
+        *(("difference", lambda row: say_rate(row.difference.difference)), "difference.p_value"),
+    ]
     gaps = [row.difference.difference for row in rows]
     return Part(
         name="rates.differences",
-        blocks=(Table.of(say("rates.differences.caption"), rows, columns, n_texts=3),),
+        blocks=(Table.of("rates.differences.caption", rows, columns),),
         is_open=any(gap.low > 0 or gap.high < 0 for gap in gaps),
     )
 
@@ -454,16 +390,13 @@ def _differences(rows: Sequence[Any]) -> Part:
 def probes_view(report: ProbeReport) -> View:
     """Say which influences move a judge, and what to do about each."""
     ordered = [*report.found, *(row for row in report.probes if not row.is_found)]
-    columns: dict[str, Any] = {
-        **_PROBE_COLUMNS,
-        "column.items": lambda row: row.n_items,
-        "probes.column.shift": lambda row: _of_main(
-            row, lambda it: _change(it.change.shift, report.least_effect)
-        ),
-        "probes.column.flips": lambda row: _of_main(row, lambda it: _rate(it.change.flip_rate)),
-        "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
-        "probes.column.found": partial(_verdict, report=report),
-    }
+    columns: list[Column] = [
+        *("probe", "main_question.question", "n_items"),
+        ("shift", lambda row: _of_main(row, lambda it: _change(it.shift, report.least_effect))),
+        ("flips", "main_question.change.flip_rate"),
+        ("noise", lambda row: _of_main(row, lambda it: Share(it.noise_rate.estimate))),
+        *("adjusted_p_value", ("found", partial(_verdict, report=report))),
+    ]
     caption = say(
         "probes.caption",
         level=Percent(report.confidence_level),
@@ -479,11 +412,11 @@ def probes_view(report: ProbeReport) -> View:
     )
     return View(
         name="probes",
-        meta=say("probes.meta", judge=Name(report.judge), rubric=Name(report.rubric),
+        meta=say("probes.meta", judge=report.judge, rubric=report.rubric,
                  items=Count(report.n_items, "items")),
         lead=tuple(_probes_lead(report)),
         todo=_probe_advice(report),
-        blocks=(Table.of(caption, ordered, columns, n_texts=2),),
+        blocks=(Table.of(caption, ordered, columns),),
         notes=list_notes(_probe_notes(report), report.dropped),
         parts=tuple(_beside_probes(report)),
         settings={name: getattr(report, name) for name in (*names, "seed", "n_judged")},
@@ -491,40 +424,25 @@ def probes_view(report: ProbeReport) -> View:
     )  # fmt: skip
 
 
-def yes_or_no(flag: object) -> str:
-    """Name the word for a flag."""
-    return "yes" if flag else "no"
+def _of_main(row: ProbeFinding, say_it: Callable[[Any], Any]) -> Any:
+    """Say something of the change of the question that a finding is told by."""
+    return None if row.main_question is None else say_it(row.main_question.change)
 
 
-def _of_main(row: ProbeFinding, say_it: Callable[[QuestionFinding], Any]) -> Any:
-    """Say something of the question that a finding is told by."""
-    return Decimal(None) if row.main_question is None else say_it(row.main_question)
-
-
-def _rate(found: Estimate) -> Share:
-    return Share(found.estimate)
-
-
-_PROBE_COLUMNS: dict[str, Callable[[ProbeFinding], Any]] = {
-    "probes.column.probe": lambda row: Name(row.probe),
-    "column.question": lambda row: _of_main(row, lambda it: Name(it.question, 40)),
-}
-
-
-def _verdict(row: ProbeFinding, *, report: ProbeReport) -> str:
+def _verdict(row: ProbeFinding, *, report: ProbeReport) -> Any:
     is_small = not row.is_found and row.adjusted_p_value <= report.false_discovery_rate
-    return "probes.small" if is_small else yes_or_no(row.is_found)
+    return say("probes.small") if is_small else row.is_found
 
 
 def _probes_lead(report: ProbeReport) -> Iterator[Said]:
     for name in report.unstable:
         floor: Stability = getattr(report, name)
-        yield say(f"probes.unstable.{name}", judge=Name(report.judge),
-                  flips=_share(floor.flip_rate), most=Share(report.most_flips))  # fmt: skip
+        yield say(f"probes.unstable.{name}", judge=report.judge,
+                  flips=say_rate(floor.flip_rate), most=Share(report.most_flips))  # fmt: skip
     kind = "nothing" if not report.probes else "found" if report.found else "none"
-    yield say(f"probes.lead.{kind}", n=len(report.found), judge=Name(report.judge),
+    yield say(f"probes.lead.{kind}", n=len(report.found), judge=report.judge,
               probes=Count(len(report.probes), "probes"), rate=Share(report.false_discovery_rate),
-              least=Decimal(report.least_effect))  # fmt: skip
+              least=report.least_effect)  # fmt: skip
     for row in report.found[:1]:
         yield say("probes.largest", bias=_bias(row))
     if fond := [Name(row.question) for row in report.self_preference if row.is_found]:
@@ -534,7 +452,7 @@ def _probes_lead(report: ProbeReport) -> Iterator[Said]:
         return
     floor, neutral = report.stability, report.neutral
     yield say("probes.floor", n=floor.n_runs, flips=Share(floor.flip_rate.estimate),
-              alpha=Decimal(floor.alpha))  # fmt: skip
+              alpha=floor.alpha)  # fmt: skip
     if is_defined(floor.mean_difference):
         yield say("probes.floor.values", difference=Decimal(floor.mean_difference, 3))
     if neutral is not None and is_defined(neutral.flip_rate.estimate):
@@ -546,9 +464,9 @@ def _bias(row: ProbeFinding) -> Said:
     question, clauses = row.main_question, []
     if question is not None:
         is_moved = question.question == row.question and not row.is_by_flips
-        none = say("probes.shift.none", question=Name(question.question))
+        none = say("probes.shift.none", question=question.question)
         clauses = [_shift(row, question) if is_moved else none, *_flips(question)]
-    return say("probes.bias", probe=Name(row.probe), summary=Verbatim(row.summary),
+    return say("probes.bias", probe=row.probe, summary=Verbatim(row.summary),
                what=Clauses(tuple(clauses)))  # fmt: skip
 
 
@@ -559,9 +477,9 @@ def _shift(row: ProbeFinding, question: QuestionFinding) -> Said:
     if shift.estimate <= 0:
         shift = type(shift)(estimate=-shift.estimate, low=-shift.high, high=-shift.low)
         kind += ".down"
-    named = say("probes.chance", question=Name(question.question))
+    named = say("probes.chance", question=question.question)
     said = named if question.kind == "boolean" else Name(question.question)
-    return say(f"probes.shift.{kind}", question=said, size=_figure(shift))
+    return say(f"probes.shift.{kind}", question=said, size=say_estimate(shift))
 
 
 def _flips(question: QuestionFinding) -> Iterator[Said]:
@@ -595,10 +513,10 @@ def _advice(text: str, family: str) -> Verbatim:
     own = {"Train the judge": "trained", "Try a jury of": "another", "Do not train": "guarded"}
     key = next((key for start, key in own.items() if text.startswith(start)), family)
     key = f"results.advice.{key}"
-    return Verbatim(text, otherwise=key if has_sentence(key, "results") else None)
+    return Verbatim(text, otherwise=key if has_sentence(key) else None)
 
 
-def _probe_notes(report: ProbeReport) -> Iterator[Said]:
+def _probe_notes(report: ProbeReport) -> Iterator[Said | Verbatim]:
     """Say what was asked, what it cost and what failed, then the notes of the report."""
     said: dict[str, Any] = {"versions": Count(report.n_judged, "versions")}
     if not report.calls:
@@ -612,10 +530,10 @@ def _probe_notes(report: ProbeReport) -> Iterator[Said]:
     for row in report.calls:
         failures.update(row.failures)
     if failures:
-        named = [say("results.dropped.reason", reason=Name(x), n=n) for x, n in failures.items()]
+        named = [say("results.dropped.reason", reason=x, n=n) for x, n in failures.items()]
         yield say("probes.failed", reasons=Listing(tuple(named)))
     for note in dict.fromkeys(report.notes):
-        yield say("results.note", note=Verbatim(note))
+        yield Verbatim(note)
 
 
 def _beside_probes(report: ProbeReport) -> Iterator[Part]:
@@ -623,31 +541,12 @@ def _beside_probes(report: ProbeReport) -> Iterator[Part]:
     if others := report.found[1:]:
         blocks = tuple(Words((_bias(row),)) for row in others)
         yield Part(name="probes.others", blocks=blocks, is_open=True)
-    if report.probes:
-        columns: dict[str, Any] = {
-            **_PROBE_COLUMNS,
-            "probes.column.flips": lambda row: _of_main(
-                row, lambda it: _share(it.change.flip_rate)
-            ),
-            "probes.column.noise": lambda row: _of_main(
-                row, lambda it: _rate(it.change.noise_rate)
-            ),
-        }
-        caption = say("probes.flipped.caption", level=Percent(report.confidence_level))
-        table = Table.of(caption, report.probes, columns, n_texts=2)
-        yield Part(name="probes.flipped", blocks=(table,), shown_in="details")
     if report.self_preference:
-        columns = {
-            "column.question": lambda row: Name(row.question, 40),
-            "probes.column.own": lambda row: _share(row.own_rate),
-            "probes.column.n_own": lambda row: row.n_own,
-            "probes.column.others": lambda row: _share(row.others_rate),
-            "probes.column.n_others": lambda row: row.n_others,
-            "probes.column.ratio": lambda row: _figure(row.ratio),
-            "probes.column.p": lambda row: P(row.adjusted_p_value, is_bare=True),
-            "probes.column.found": lambda row: yes_or_no(row.is_found),
-        }
+        columns: list[Column] = [
+            *("question", "own_rate", "n_own", "others_rate", "n_others", "ratio"),
+            *("adjusted_p_value", ("found", "is_found")),
+        ]
         rows = sorted(report.self_preference, key=lambda row: row.p_value)
         is_found = any(row.is_found for row in rows)
-        table = Table.of(say("probes.own.caption"), rows, columns)
+        table = Table.of("probes.own.caption", rows, columns)
         yield Part(name="probes.own", blocks=(table,), is_open=is_found)

@@ -27,10 +27,11 @@ from voirdire.reporting.pages.speech import (
     has_sentence,
     names_in_sentence,
     say,
+    say_rate,
     say_with_ends,
 )
 from voirdire.reporting.pages.verdicts import list_missing, say_calls, say_output
-from voirdire.reporting.pages.view import Part, Table, Track, View, Words, columns_of
+from voirdire.reporting.pages.view import Column, Part, Table, Track, View, Words
 from voirdire.rewards.against_demands import (
     AgainstDemand,
     describe_paid_against_demands,
@@ -41,7 +42,7 @@ from voirdire.rewards.fitting.weight_problem import UNDEFINED
 from voirdire.studies.reward.result import SEARCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from voirdire.rewards import RewardModel, SynthesisSummary
     from voirdire.rewards.file_scoring import ScoringSummary
@@ -55,22 +56,12 @@ if TYPE_CHECKING:
         RewardNote,
     )
 
-__all__ = [
-    "fit_view",
-    "folder_view",
-    "model_view",
-    "read_fit_view",
-    "reward_view",
-    "score_view",
-    "synthesis_view",
-]
 
 _SIGNALS = ("base", "total", "rules")
 _MOST_BEHAVIORS = 20
 _MOST_NOTES = 60
 _MOST_LEADS = 4
 _NOTE_WIDTH = 600
-_columns = partial(columns_of, "reward.column")
 _NOTEWORTHY = 0.005
 """Half a point of the error rate: less is noise."""
 
@@ -92,8 +83,7 @@ def reward_view(report: RewardExamination) -> View:
         reward["settings"] = _without_hashes(reward["settings"])
     return View(
         name="reward",
-        catalog="reward",
-        meta=say("reward.meta", reward=Name(str(report.reward.get("name") or "–")),
+        meta=say("reward.meta", reward=str(report.reward.get("name") or "–"),
                  comparisons=Count(report.n_comparisons, "comparisons"),
                  completions=Count(report.n_items, "completions"),
                  prompts=Count(report.n_prompts, "prompts")),
@@ -182,12 +172,13 @@ class _Facts:
             return "helps"
         return "hurts" if base.high < rate.low else "unclear"
 
-    def beside(self, cell: Callable[[Any], Any]) -> dict[str, Any]:
+    def beside(self, name: str) -> list[Column]:
         """Make a column of each reward for rows that `_by_signal` puts together."""
-        return {
-            f"reward.signal.{x}": lambda row, x=x: cell(row[1][x]) if x in row[1] else Share(None)
-            for x in self.signals
-        }
+
+        def cell(row: tuple[Any, dict[str, Any]], signal: str) -> Any:
+            return say_rate(getattr(row[1][signal], name)) if signal in row[1] else None
+
+        return [(f"reward.signal.{x}", partial(cell, signal=x)) for x in self.signals]
 
 
 def _by_signal(rows: Iterable[Any], *names: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -198,19 +189,12 @@ def _by_signal(rows: Iterable[Any], *names: str) -> list[tuple[tuple[Any, ...], 
     return [*groups.items()]
 
 
-def _rate(rate: Any) -> Any:
-    """Say a share with its interval; a dash where it is undefined."""
-    return Share(None) if rate is None else say_with_ends(
-        rate.value, rate.low, rate.high, is_share=True
-    )  # fmt: skip
-
-
 def _track(rate: Any, **more: Any) -> Track:
     return Track(value=rate.value, low=rate.low, high=rate.high, **more)
 
 
-def _behavior(name: str | None) -> str | Name:
-    return "reward.all" if name is None else Name(name, 40)
+def _behavior(name: str | None) -> Said | Name:
+    return say("reward.all") if name is None else Name(name, 40)
 
 
 def _headline(facts: _Facts) -> Iterator[Said]:
@@ -222,7 +206,7 @@ def _headline(facts: _Facts) -> Iterator[Said]:
         comparisons = Count(error.n, "comparisons")
         key = "alone" if base is None else "beside"
         yield say(f"reward.headline.{key}", where=where, comparisons=comparisons,
-                  level=facts.level, error=_rate(error), base=_rate(base))  # fmt: skip
+                  level=facts.level, error=say_rate(error), base=say_rate(base))  # fmt: skip
     if error is None or is_defined(error.high):  # one prompt alone has no interval to speak of
         yield say(f"reward.verdict.{facts.verdict()}")
     searched = {row.kind: row for row in facts.report.nonsense if row.kind in SEARCHED}
@@ -251,7 +235,7 @@ def _rates_table(facts: _Facts, shown: Sequence[str]) -> Table:
 
     def state(name: str | None) -> Any:
         verdict = facts.verdict(name)
-        return f"reward.state.{_STATES[verdict][0]}" if verdict in _STATES else Share(None)
+        return say(f"reward.state.{_STATES[verdict][0]}") if verdict in _STATES else None
 
     def track(name: str | None) -> Track:
         rate, base = facts.error(facts.main, name), facts.error("base", name)
@@ -260,17 +244,18 @@ def _rates_table(facts: _Facts, shown: Sequence[str]) -> Table:
         return _track(rate, reference=math.nan if base is None else base.value,
                       state=_STATES[facts.verdict(name)][1])  # fmt: skip
 
-    columns: dict[str, Any] = {
-        "column.behavior": _behavior,
-        "reward.column.verdict": state,
-        "reward.column.track": track,
-        **{f"reward.signal.{x}": lambda name, x=x: _rate(facts.error(x, name))
-           for x in facts.signals},
-        "reward.column.n": lambda name: getattr(facts.error(facts.main, name), "n", None),
-    }  # fmt: skip
-    table = Table.of(say("reward.rates", level=facts.level), (None, *shown), columns, n_texts=2,
-                     levels=((0.5, "reward.chance"),))  # fmt: skip
+    columns: list[Column] = [
+        *(("behavior", _behavior), ("verdict", state), ("error_track", track)),
+        *((f"reward.signal.{x}", partial(_error_of, facts=facts, signal=x)) for x in facts.signals),
+        ("n_pairs", lambda name: getattr(facts.error(facts.main, name), "n", None)),
+    ]
+    caption, levels = say("reward.rates", level=facts.level), ((0.5, "reward.chance"),)
+    table = Table.of(caption, (None, *shown), columns, levels=levels)
     return replace(table, n_rows=1 + len(facts.behaviors))
+
+
+def _error_of(name: str | None, *, facts: _Facts, signal: str) -> Any:
+    return say_rate(facts.error(signal, name))
 
 
 def _list_parts(facts: _Facts, shown: Sequence[str]) -> Iterator[Part]:
@@ -281,17 +266,15 @@ def _list_parts(facts: _Facts, shown: Sequence[str]) -> Iterator[Part]:
         lead = Words(("reward.features.lead",))
         yield Part(name="reward.features", blocks=(lead, *features), shown_in="details")
     if report.refusals:
-        columns: dict[str, Any] = {
-            "column.behavior": lambda row: Name(row[0][0], 40),
-            "reward.column.kind": lambda row: f"reward.refusal.{row[0][1]}",
-            "reward.column.by": lambda row: f"reward.refusal.by.{row[0][2]}",
-            **facts.beside(lambda row: _rate(row.rate)),
-            "reward.column.prompts": lambda row: max(each.rate.n for each in row[1].values()),
-        }
+        columns: list[Column] = [
+            ("behavior", lambda row: row[0][0]),
+            ("kind", lambda row: say(f"reward.refusal.{row[0][1]}")),
+            ("by", lambda row: say(f"reward.refusal.by.{row[0][2]}")),
+            *facts.beside("rate"),
+            ("n_prompts", lambda row: max(each.rate.n for each in row[1].values())),
+        ]
         rows = _by_signal(report.refusals, "behavior", "kind", "by")
-        table = Table.of(
-            say("reward.refusals.caption", level=facts.level), rows, columns, n_texts=3
-        )
+        table = Table.of(say("reward.refusals.caption", level=facts.level), rows, columns)
         blocks = (Words(("reward.refusals.lead",)), table)
         yield Part(name="reward.refusals", blocks=blocks, shown_in="details")
     if report.nonsense:
@@ -352,21 +335,18 @@ def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
         return Clauses(tuple(say(f"reward.mark.{key}") for key, is_so in marks.items() if is_so))
 
     rows = _drives(facts, behavior)
-    columns: dict[str, Any] = {
-        "reward.column.feature": lambda row: (
+    columns: list[Column] = [
+        ("feature", lambda row: (
             say("reward.class", name=_name_feature(row))
             if row.feature.startswith(f"{behavior}.")
             else _name_feature(row)
-        ),
-        "reward.column.demand": lambda row: Verbatim(row.demand or "–"),
-        "reward.column.effect": lambda row: Track(value=row.weight, low=row.low, high=row.high),
-        "reward.column.weight": lambda row: say_with_ends(row.weight, row.low, row.high),
-        **_columns(Percent, share="share"),
-        **_columns(Share, without="error_rate_without"),
-        "reward.column.remarks": remarks,
-    }
-    table = Table.of("reward.features.caption", rows, columns, n_texts=2, most=100,
-                     texts=("reward.column.remarks",), levels=((0.0, Count(0)),))  # fmt: skip
+        )),
+        ("demand", lambda row: row.demand and Verbatim(row.demand)),
+        ("effect", lambda row: Track(value=row.weight, low=row.low, high=row.high)),
+        ("weight", lambda row: say_with_ends(row.weight, row.low, row.high)),
+        *(("share", lambda row: Percent(row.share)), "error_rate_without", ("remarks", remarks)),
+    ]  # fmt: skip
+    table = Table.of("reward.features.caption", rows, columns, most=100, levels=((0.0, Count(0)),))
     title = say("reward.features.of", behavior=Name(behavior, 40))
     return Part(name=f"reward.features.{number}", title=title, blocks=(table,))
 
@@ -375,26 +355,16 @@ def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
 
 
 def _nonsense_part(report: RewardExamination) -> Part:
-    table = Table.of(
-        "reward.nonsense.caption",
-        report.nonsense,
-        {
-            "reward.column.nonsense": lambda row: f"reward.nonsense.{row.kind}",
-            **_columns(int, prompts="n_prompts", as_best="n_best", above_best="n_above_best"),
-            **_columns(int, above_median="n_above_median", texts="n_texts"),
-            **_columns(Percent, share_best="share_best", share_median="share_above_median"),
-        },
-    )
+    kind: Column = ("nonsense", lambda row: say(f"reward.nonsense.{row.kind}"))
+    counts = ("n_prompts", "n_best", "n_above_best", "n_above_median", "n_texts")
+    table = Table.of("reward.nonsense.caption", report.nonsense,
+                     [kind, *counts, "share_best", "share_above_median"])  # fmt: skip
     examples = Table.of(
         "reward.nonsense.examples",
         [each for row in report.nonsense for each in row.examples[:3]],
-        {
-            "items.prompt": lambda row: Name(row.prompt, 160),
-            "reward.column.text": lambda row: Name(row.text or "–", 160),
-            **_columns(Decimal, reward="reward", best_reward="best_reward"),
-        },
-        n_texts=2,
-    )
+        [("items.prompt", lambda row: Name(row.prompt, 160)),
+         ("text", lambda row: Name(row.text or "–", 160)), "reward", "best_reward"],
+    )  # fmt: skip
     seed = Count(int(report.settings.get("seed", 0)))
     blocks = (Words((say("reward.nonsense.lead", seed=seed),)), table, examples)
     return Part(name="reward.nonsense", blocks=blocks, shown_in="details")
@@ -403,24 +373,20 @@ def _nonsense_part(report: RewardExamination) -> Part:
 def _guards_part(report: RewardExamination, guards: GuardFigures) -> Part:
     """Say what gate and cap do to real responses."""
     said = say("reward.guards.lead", n=Count(guards.n_floored),
-               completions=Count(report.n_items, "completions"), floored=_rate(guards.floored),
-               capped=Percent(guards.share_at_cap), error=_rate(guards.error_rate),
-               without=_rate(guards.error_rate_without))  # fmt: skip
+               completions=Count(report.n_items, "completions"), floored=say_rate(guards.floored),
+               capped=Percent(guards.share_at_cap), error=say_rate(guards.error_rate),
+               without=say_rate(guards.error_rate_without))  # fmt: skip
     blocks: list[Any] = [Words((said,))]
     if guards.examples:
         labels = Listing(
             tuple(Name(f"{name or '–'}: {n}", 60) for name, n in guards.floored_by_label.items())
         )
-        table = Table.of(
-            say("reward.guards.caption", labels=labels),
-            guards.examples,
-            {
-                "items.prompt": lambda row: Name(row.prompt, 160),
-                "reward.column.response": lambda row: Name(row.response or "–", 160),
-                "reward.column.label": lambda row: Name(row.label or "–", 40),
-            },
-            n_texts=3,
-        )
+        columns: list[Column] = [
+            ("items.prompt", lambda row: Name(row.prompt, 160)),
+            ("response", lambda row: Name(row.response or "–", 160)),
+            ("label", lambda row: row.label or "–"),
+        ]
+        table = Table.of(say("reward.guards.caption", labels=labels), guards.examples, columns)
         blocks.append(table)
     return Part(name="reward.guards", blocks=tuple(blocks), shown_in="details")
 
@@ -430,11 +396,11 @@ def _bench_part(facts: _Facts) -> Part:
     order = {None: 0, "*": 1}
     named = {None: "reward.bench.all", "*": "reward.bench.mean"}
     rows = sorted(_by_signal(facts.report.bench, "subset"), key=lambda row: order.get(row[0][0], 2))
-    columns: dict[str, Any] = {
-        "reward.column.subset": lambda row: named.get(row[0][0]) or Name(row[0][0], 40),
-        **facts.beside(lambda row: _rate(row.accuracy)),
-        "reward.column.pairs": lambda row: max(each.accuracy.n for each in row[1].values()),
-    }
+    columns: list[Column] = [
+        ("subset", lambda row: say(named[row[0][0]]) if row[0][0] in named else row[0][0]),
+        *facts.beside("accuracy"),
+        ("n_compared", lambda row: max(each.accuracy.n for each in row[1].values())),
+    ]
     table = Table.of(say("reward.bench.caption", level=facts.level), rows, columns)
     return Part(name="reward.bench", blocks=(table,))
 
@@ -472,8 +438,8 @@ def _next_step(facts: _Facts) -> Said:
 def _say_note(note: RewardNote) -> Verbatim:
     """Say a note as it stands, in Chinese by its code where its figures are those expected."""
     key, otherwise = f"reward.note.{note.code}", None
-    if has_sentence(key, "reward"):
-        names = names_in_sentence(key, "reward")
+    if has_sentence(key):
+        names = names_in_sentence(key)
         if note.figures.keys() >= {*names}:  # else of another version
             otherwise = say(key, **{name: _say_figure(name, note.figures[name]) for name in names})
     return Verbatim(note.sentence, otherwise=otherwise, width=_NOTE_WIDTH)
@@ -544,17 +510,14 @@ def _weights_view(
 ) -> View:
     level = Percent(settings.get("confidence_level", 0.95))
     has_base = any(is_defined(row.error_rate_base.value) for row in rows)
-    columns: dict[str, Any] = {
-        "column.behavior": lambda row: Name(row.behavior, 40),
-        **_columns(int, n="n_pairs", completions="n_items", prompts="n_prompts"),
-        **(_columns(int, test="n_test_prompts") if any(row.n_test_prompts for row in rows) else {}),
-        "reward.column.track": lambda row: _track(
-            row.error_rate, reference=row.error_rate_base.value
-        ),
-        **_columns(_rate, held_out="error_rate"),
-        **({"reward.signal.base": lambda row: _rate(row.error_rate_base)} if has_base else {}),
-        **_columns(Share, fitted="error_rate_fitted"),
-    }  # fmt: skip
+    columns: list[Column] = [
+        *("behavior", "n_pairs", "n_items", "n_prompts"),
+        *(["n_test_prompts"] if any(row.n_test_prompts for row in rows) else []),
+        ("error_track", lambda row: _track(row.error_rate, reference=row.error_rate_base.value)),
+        "error_rate",
+        *([("reward.signal.base", "error_rate_base")] if has_base else []),
+        "error_rate_fitted",
+    ]
     behaviors = Listing(tuple(Name(x, 40) for x in (*(row.behavior for row in rows), *given)))
     of_note: dict[str, list[str]] = {}
     for row in rows:
@@ -565,17 +528,16 @@ def _weights_view(
     parts += [_weights_part(behavior, weights, level) for behavior, weights in given.items()]
     return View(
         name="fit",
-        catalog="reward",
-        meta=say("fit.meta", reward=Name(name), behaviors=behaviors),
+        meta=say("fit.meta", reward=name, behaviors=behaviors),
         lead=tuple(
-            say("fit.lead", behavior=Name(row.behavior, 40), rate=_rate(row.error_rate))
+            say("fit.lead", behavior=Name(row.behavior, 40), rate=say_rate(row.error_rate))
             for row in rows[:_MOST_LEADS]
         ),
         blocks=(Table.of(say("fit.rates", level=level), rows, columns,
                          levels=((0.5, "reward.chance"),)),) if rows else (),
         parts=tuple(replace(part, name=f"fit.weights.{n}") for n, part in enumerate(parts)),
         notes=(
-            *(say("fit.cycles", behavior=Name(row.behavior), n=row.n_cyclic_pairs)
+            *(say("fit.cycles", behavior=row.behavior, n=row.n_cyclic_pairs)
               for row in rows if row.n_cyclic_pairs),
             *(say("fit.note", behaviors=Listing(tuple(map(Name, names))), note=Verbatim(note))
               for note, names in of_note.items()),
@@ -596,18 +558,15 @@ def _weights_part(
         low, high = (Decimal(end, 3) for end in ends)
         return say("cell.figure", value=value, ends=say("interval.negative", low=low, high=high))
 
-    columns: dict[str, Any] = {
-        "reward.column.feature": lambda one: Name(one.feature, 40),
-        "reward.column.effect": lambda one: _track(one.weight),
-        "reward.column.weight": weight,
-        "reward.column.origin": lambda one: f"fit.origin.{one.origin}",
-    }
+    columns: list[Column] = [
+        *("feature", ("effect", lambda one: _track(one.weight)), ("weight", weight)),
+        ("origin", lambda one: say(f"fit.origin.{one.origin}")),
+    ]
     title, caption = say("fit.weights.title", behavior=Name(behavior, 40)), None
     if fit is not None:  # 1e-12 would say no more of the gap: the bound is rounded
         gap = Name(f"{max(fit.objective - fit.bound, 1e-9):.0e}")
-        caption = say("fit.weights", level=level, l2=Name(f"{fit.l2:g}"), gap=gap)
-    table = Table.of(caption, weights, columns, texts=("reward.column.origin",), label=title,
-                     levels=((0.0, Count(0)),))  # fmt: skip
+        caption = say("fit.weights", level=level, l2=f"{fit.l2:g}", gap=gap)
+    table = Table.of(caption, weights, columns, label=title, levels=((0.0, Count(0)),))
     return Part(name="fit.weights", title=title, blocks=(table,), is_open=True)
 
 
@@ -619,9 +578,8 @@ def folder_view(scores: FolderScores) -> View:
     n_items, n_scored = (sum(getattr(x, n) for x in scores.parts) for n in ("n_items", "n_scored"))
     return View(
         name="score",
-        catalog="reward",
         meta=say("score.folder", n=n_scored, items=Count(n_items, "items"),
-                 reward=Name(scores.reward)),
+                 reward=scores.reward),
         lead=(say("score.files", files=Count(scores.n_files, "files"), n=len(scores.parts),
                   there=scores.n_files_there, failed=len(scores.failed)),),
         blocks=say_output(scores.output),
@@ -631,22 +589,16 @@ def folder_view(scores: FolderScores) -> View:
 
 def score_view(summary: ScoringSummary) -> View:
     """Say which items of a file got which rewards, and why others got none."""
-    number = partial(Decimal, digits=3)
-    columns: dict[str, Any] = {
-        "column.behavior": lambda row: (
-            "score.none" if row.behavior is None else Name(row.behavior, 40)
-        ),
-        "column.items": lambda row: row.n_items,
-        **_columns(int, scored="n_scored"),
-        **_columns(number, mean="mean", sd="standard_deviation", least="minimum", most="maximum"),
-        **_columns(number, rules="mean_rule", base="mean_base"),
-    }
+    figures = ("mean", "standard_deviation", "minimum", "maximum", "mean_rule", "mean_base")
+    columns: list[Column] = [
+        *(("behavior", lambda row: row.behavior or say("score.none")), "n_items", "n_scored"),
+        *((x, lambda row, x=x: Decimal(getattr(row, x), 3)) for x in figures),
+    ]
     return View(
         name="score",
-        catalog="reward",
         meta=say("score.meta", n=summary.n_scored, items=Count(summary.n_items, "items"),
-                 reward=Name(summary.reward), judge=Name(summary.judge),
-                 rubric=Name(f"{summary.rubric} {summary.rubric_version}")),
+                 reward=summary.reward, judge=summary.judge,
+                 rubric=f"{summary.rubric} {summary.rubric_version}"),
         lead=("score.centered",) if summary.is_centered else (),
         blocks=(
             Table.of(None, summary.behaviors, columns, label="score.title"),
@@ -662,11 +614,7 @@ def score_view(summary: ScoringSummary) -> View:
 
 def synthesis_view(summary: SynthesisSummary, *, rubric: str | None = None) -> View:
     """Say which completions were written, and the command that fits a reward to them."""
-    columns: dict[str, Any] = {
-        "column.behavior": lambda row: Name(row.behavior, 40),
-        "reward.column.label": lambda row: Name(row.label, 40),
-        **_columns(int, wanted="n_wanted", written="n_written"),
-    }
+    columns = ["behavior", "label", "n_wanted", "n_written"]
     calls, judged = summary.calls, summary.judge_calls
     todo: tuple[Any, ...] = ()
     if summary.output not in (None, "-"):
@@ -675,15 +623,14 @@ def synthesis_view(summary: SynthesisSummary, *, rubric: str | None = None) -> V
         todo = ("synthesis.next", say("command", text=command))
     return View(
         name="synthesis",
-        catalog="reward",
         meta=say("synthesis.meta", completions=Count(summary.n_written, "completions"),
-                 prompts=Count(summary.n_prompts, "prompts"), model=Name(summary.model),
-                 judge=Name(summary.judge), recipes=Name(summary.recipes),
-                 rubric=Name(f"{summary.rubric} {summary.rubric_version}")),
+                 prompts=Count(summary.n_prompts, "prompts"), model=summary.model,
+                 judge=summary.judge, recipes=summary.recipes,
+                 rubric=f"{summary.rubric} {summary.rubric_version}"),
         lead=(say("synthesis.complete", prompts=Count(summary.n_complete, "prompts")),),
         todo=todo,
         blocks=(
-            Table.of(None, summary.slots, columns, n_texts=2, label="synthesis.title"),
+            Table.of(None, summary.slots, columns, label="synthesis.title"),
             *say_calls(calls),
             *(() if judged is None else (Words(("synthesis.verified",)), *say_calls(judged))),
             *say_output(summary.output),

@@ -15,7 +15,8 @@ import string
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import yaml  # type: ignore[import-untyped]
 from babel.plural import PluralRule
@@ -29,34 +30,6 @@ from voirdire.reporting.number_formats import decimal, is_defined, margin, p_val
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Argument",
-    "Clauses",
-    "Count",
-    "Decimal",
-    "Dollars",
-    "Interval",
-    "Label",
-    "Listing",
-    "Margin",
-    "Name",
-    "P",
-    "PageKind",
-    "Percent",
-    "Said",
-    "Share",
-    "ShareEnds",
-    "Speaker",
-    "Verbatim",
-    "argument_of",
-    "has_sentence",
-    "names_in_sentence",
-    "one_line",
-    "say",
-    "say_with_ends",
-]
-
-PageKind: TypeAlias = Literal["examination", "results", "reward", "training", "verdicts"]
 
 # What can be said ---------------------------------------------------------------------------------
 
@@ -83,6 +56,11 @@ class P:
     value: float | None
     is_bare: bool = False
 
+    @staticmethod
+    def bare(value: float | None) -> P:
+        """Say it as a cell of a table does."""
+        return P(value, is_bare=True)
+
 
 @dataclass(frozen=True)
 class Percent:
@@ -108,18 +86,11 @@ class Count:
 
 @dataclass(frozen=True)
 class Interval:
-    """Two ends."""
+    """Two ends, of a figure or of a share."""
 
     low: float | None
     high: float | None
-
-
-@dataclass(frozen=True)
-class ShareEnds:
-    """The ends of the interval of a share."""
-
-    low: float | None
-    high: float | None
+    is_share: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,13 +169,26 @@ def say(key: str, **figures: Any) -> Said:
 
 def say_with_ends(
     value: float | None, low: float | None, high: float | None, *, is_share: bool = False
-) -> Said | Share | Decimal | ShareEnds | Interval:
+) -> Said | Share | Decimal | Interval:
     """Say a figure with its interval; the one that is defined alone, or a dash."""
     figure = (Share if is_share else Decimal)(value)
     if not all(map(is_defined, (low, high))):
         return figure
-    ends = (ShareEnds if is_share else Interval)(low, high)
+    ends = Interval(low, high, is_share)
     return say("cell.figure", value=figure, ends=ends) if is_defined(value) else ends
+
+
+def say_estimate(found: Any, *, is_share: bool = False) -> Any:
+    """Say a record of a figure with its interval; a dash where there is none."""
+    if found is None:
+        return Decimal(None)
+    value = found.estimate if hasattr(found, "estimate") else found.value
+    return say_with_ends(value, found.low, found.high, is_share=is_share)
+
+
+def say_rate(found: Any) -> Any:
+    """Say a record of a share with its interval."""
+    return say_estimate(found, is_share=True)
 
 
 def argument_of(path: str) -> Argument:
@@ -227,11 +211,12 @@ _PLURALS = {"en": PluralRule({"one": "i = 1 and v = 0"}), "zh": PluralRule({})}
 
 
 @cache
-def _read_sentences(name: str) -> dict[str, dict[str, Any]]:
-    """Read the sentences of a page: by key, then by language; a count by its plural form too."""
-    text = files(__package__).joinpath("sentences", f"{name}.yaml").read_text("utf-8")
+def _read_sentences() -> dict[str, dict[str, Any]]:
+    """Read the sentences: by key, then by language; a count by its plural form too."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    sentences: dict[str, dict[str, Any]] = yaml.load(text, loader)  # noqa: S506  # a safe one
+    sentences: dict[str, dict[str, Any]] = {}
+    for file in files(__package__).joinpath("sentences").iterdir():
+        sentences |= yaml.load(file.read_text("utf-8"), loader)  # noqa: S506  # a safe one
     return sentences
 
 
@@ -239,14 +224,14 @@ def _glue_sign(sign: re.Match[str]) -> str:
     return f"\N{NO-BREAK SPACE}{sign[1] or sign[2]}\N{NO-BREAK SPACE}"
 
 
-def has_sentence(key: str, page: PageKind) -> bool:
-    """Whether a page has a sentence of this key."""
-    return key in _read_sentences(page)
+def has_sentence(key: str) -> bool:
+    """Whether there is a sentence of this key."""
+    return key in _read_sentences()
 
 
-def names_in_sentence(key: str, page: PageKind) -> list[str]:
+def names_in_sentence(key: str) -> list[str]:
     """List the names of the figures in a sentence."""
-    texts = _read_sentences(page)[key]
+    texts = _read_sentences()[key]
     pieces = string.Formatter().parse(texts.get("en", texts["zh"]))
     return [name for _, name, _, _ in pieces if name is not None]
 
@@ -258,18 +243,11 @@ class Speaker:
     ----------
     language : {"en", "zh"}
         Which.
-    page : {"examination", "results", "reward", "training", "verdicts"}
-        Whose sentences it knows, beside those of every page.
     """
 
-    def __init__(self, language: Language, page: PageKind) -> None:
+    def __init__(self, language: Language) -> None:
         self.language = check_choice("language", language, Language)
-        sentences = {
-            key: text
-            for name in ("common", page)
-            for key, texts in _read_sentences(name).items()
-            if (text := texts.get(language)) is not None
-        }
+        sentences = {key: x[language] for key, x in _read_sentences().items() if language in x}
         self.phrases = {
             k: _GLUED.sub(_glue_sign, v) for k, v in sentences.items() if isinstance(v, str)
         }
@@ -286,52 +264,31 @@ class Speaker:
         """Speak a phrase as plain text, for an attribute or the title; it is not escaped yet."""
         return self(key, **figures).striptags()
 
-    def number(self, value: float | None, digits: int = 2) -> str:
-        """Write a figure for a table."""
-        return decimal(value, digits=digits, leading_zero=self.zero)
-
-    def p(self, value: float | None) -> str:
-        """Write a p-value for a table."""
-        return p_value(value, leading_zero=self.zero)
-
-    def margin(self, value: float) -> str:
-        """Write ε for a table."""
-        return margin(value, leading_zero=self.zero)
-
     def counted(self, count: Count) -> str:
         """Write a number with its noun."""
-        number = self.whole(count.value)
+        number = f"{count.value:,}"
         if not count.noun:
             return number
         forms = self._counts[f"count.{count.noun}"]
         return str(forms[_PLURALS[self.language](count.value)]).replace("{n}", number)
 
-    def whole(self, value: int) -> str:
-        """Write a number with separators of thousands."""
-        return f"{value:,}"
-
     def between(self, ends: Interval) -> str:
         """Write an interval."""
-        low, high = (self.number(end) for end in (ends.low, ends.high))
-        negative = (ends.low or 0) < 0 or (ends.high or 0) < 0
-        return self.phrases["interval.negative" if negative else "interval"].format(
+        if ends.is_share:
+            low, high = share(ends.low, sign=False), share(ends.high)
+        else:
+            low, high = (decimal(x, leading_zero=self.zero) for x in (ends.low, ends.high))
+        is_negative = (ends.low or 0) < 0 or (ends.high or 0) < 0
+        return self.phrases["interval.negative" if is_negative else "interval"].format(
             low=low, high=high
         )
 
     def probability(self, p: P) -> str:
         """Write ``p = .013``."""
-        shown = self.p(p.value)
+        shown = p_value(p.value, leading_zero=self.zero)
         if p.is_bare:
             return shown
         return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
-
-    def ends(self, low: float | None, high: float | None) -> str:
-        """Write the interval of a share; nothing where there is none."""
-        if not (is_defined(low) and is_defined(high)):
-            return ""
-        ends = {"low": share(low, sign=False), "high": share(high)}
-        negative = (low or 0) < 0 or (high or 0) < 0
-        return self.phrases["interval.negative" if negative else "interval"].format(**ends)
 
     def money(self, value: float | None) -> str:
         """Write US dollars; below a cent as a bound."""
@@ -347,8 +304,8 @@ class Speaker:
         plain = _PLAIN.get(type(value))
         if plain is not None:
             return Markup.escape(plain(self, value))
-        if isinstance(value, str):  # nothing says where it comes from: kept to itself too
-            return Markup("<bdi>{}</bdi>").format(one_line(value, width=60))
+        if isinstance(value, str):
+            value = Name(value)
         if isinstance(value, Verbatim) and value.otherwise:
             if self.language != "en":
                 return self(value.otherwise)
@@ -376,16 +333,17 @@ class Speaker:
 
 
 _PLAIN: dict[type, Any] = {
-    Decimal: lambda speaker, it: speaker.number(it.value, it.digits),
-    Margin: lambda speaker, it: speaker.margin(it.value),
+    Decimal: lambda speaker, it: decimal(it.value, digits=it.digits, leading_zero=speaker.zero),
+    Margin: lambda speaker, it: margin(it.value, leading_zero=speaker.zero),
     P: lambda speaker, it: speaker.probability(it),
     Percent: lambda _speaker, it: percent(it.value),
     Share: lambda _speaker, it: share(it.value),
     Count: lambda speaker, it: speaker.counted(it),
     Interval: lambda speaker, it: speaker.between(it),
-    int: Speaker.whole,
+    int: lambda _speaker, it: f"{it:,}",
+    float: lambda speaker, it: decimal(it, leading_zero=speaker.zero),
+    NoneType: lambda _speaker, _it: "–",
     Dollars: lambda speaker, it: speaker.money(it.value),
-    ShareEnds: lambda speaker, it: speaker.ends(it.low, it.high) or "–",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
@@ -29,7 +30,7 @@ from voirdire.reporting.pages.speech import (
     say,
 )
 from voirdire.reporting.pages.verdicts import list_missing, say_output
-from voirdire.reporting.pages.view import Cards, Lines, Part, Series, Table, View, Words, columns_of
+from voirdire.reporting.pages.view import Cards, Column, Lines, Part, Series, Table, View, Words
 from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, make_item, write_prompt
 from voirdire.rewards.training.nonsense import NonsenseKind
 from voirdire.rewards.training.run_reading import read_completion_frames
@@ -37,11 +38,10 @@ from voirdire.rewards.training.run_reading import read_completion_frames
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
+    from voirdire.rewards.training.replay import GroupRanks, Replay
     from voirdire.rewards.training.run import Alarm, TrainingRun
     from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 
-__all__ = ["replay_view", "sample_view", "training_view"]
 
 _EDGE = 10
 """Steps at either end whose means are compared; most alarms look over as many."""
@@ -64,8 +64,7 @@ def training_view(run: TrainingRun, *, source: str | None = None, texts: bool = 
     folder = argument_of(str(run.folder) if source is None else source)
     return View(
         name="training",
-        catalog="training",
-        meta=say("training.meta", name=Name(run.name), framework=Name(run.framework, 30),
+        meta=say("training.meta", name=run.name, framework=Name(run.framework, 30),
                  completions=Count(run.n_completions, "completions"),
                  steps=Count(len(run.steps), "steps")),
         lead=tuple(_say_story(run)),
@@ -180,7 +179,7 @@ def _lines(
     return Lines(
         caption=caption if n == 1 else say("training.thinned", caption=caption, n=n),
         series=tuple(series),
-        x_title="training.step",
+        x_title="column.step",
         **{"name": kind, "y_title": f"training.{kind}.axis"} | more,
     )
 
@@ -197,7 +196,7 @@ def _reward_lines(run: TrainingRun) -> Lines:
     ends = ((mean - sd, mean + sd) for (_, mean), sd in zip(rewards.points, spread, strict=True))
     began = {alarm.step for alarm in run.alarms}
     alarms = tuple((step.step, step.reward_mean) for step in run.steps if step.step in began)
-    marks = Series(name="training.alarm.began", points=alarms, style="dots",
+    marks = Series(name="training.alarm.began", points=alarms, is_dots=True,
                    states=("failed",) * len(alarms))  # fmt: skip
     rewards = replace(rewards, ends=tuple(ends))
     return replace(lines, series=(rewards, *parts, *((marks,) if alarms else ())))
@@ -258,17 +257,13 @@ def _list_parts(run: TrainingRun, folder: Argument, *, texts: bool) -> Iterator[
         is_open = name in kinds
         yield Part(name=f"training.{name}", blocks=lines, is_open=is_open, shown_in="page")
     if run.alarms:
-        columns: dict[str, Any] = {
-            "training.step": lambda alarm: Count(alarm.step),
-            "training.column.alarm": _say_alarm,
-        }
-        table = Table.of("training.alarms.caption", run.alarms, columns, most=100,
-                         texts=("training.column.alarm",))  # fmt: skip
+        columns: list[Column] = ["step", ("alarm", _say_alarm)]
+        table = Table.of("training.alarms.caption", run.alarms, columns, most=100)
         yield Part(name="training.alarms", blocks=(table,), shown_in="details")
     if run.dropped:
         listed = (Words([*map(Verbatim, run.dropped[:_MOST_DROPPED])], "list"),)
         title = say("training.dropped", pieces=Count(len(run.dropped), "pieces"))
-        yield Part(name="training.dropped", title=title, blocks=listed, shown_in="page")
+        yield Part(name="training.dropped", title=title, blocks=listed)
 
 
 def _make_end_cards(run: TrainingRun) -> dict[str, list[ItemCard]]:
@@ -331,32 +326,25 @@ def _list_settings(run: TrainingRun) -> dict[str, Any]:
 
 def replay_view(replayed: Replay) -> View:
     """Say what another reward would have paid."""
-    number, of = partial(Decimal, digits=3), partial(columns_of, "replay.column")
-
-    def table(head: str, parts: Sequence[ReplayPart], name: Any) -> Table:
-        columns: dict[str, Any] = {
-            head: name,
-            **of(int, n="n"),
-            **of(number, before="mean_before", sd_before="sd_before", after="mean_after",
-                 sd_after="sd_after"),
-            **of(Share, order="ranks.same_order_share", best="ranks.best_changed_share"),
-        }  # fmt: skip
-        return Table.of(None, parts, columns, label="replay.title")
-
+    figures = ("mean_before", "sd_before", "mean_after", "sd_after")
+    columns: list[Column] = [
+        ("completions", "n"),
+        *((x, lambda row, x=x: Decimal(getattr(row, x), 3)) for x in figures),
+        *("ranks.same_order_share", "ranks.best_changed_share"),
+    ]
     steps, last = [*replayed.steps], len(replayed.steps) - 1
     if last >= _MOST_STEPS:  # evenly, the last one among them
         steps = [steps[round(k * last / (_MOST_STEPS - 1))] for k in range(_MOST_STEPS)]
-    behaviors = table("column.behavior", replayed.behaviors, lambda row: Name(row.behavior or "–"))
+    behavior: Column = ("behavior", lambda row: Name(row.behavior or "–"))
     return View(
         name="replay",
-        catalog="training",
-        meta=say("replay.meta", run=Name(replayed.run, 160), judge=Name(replayed.judge),
+        meta=say("replay.meta", run=Name(replayed.run, 160), judge=replayed.judge,
                  completions=Count(replayed.n, "completions"), judged=replayed.n_judged,
-                 before=Name(replayed.reward_before), after=Name(replayed.reward)),
+                 before=replayed.reward_before, after=replayed.reward),
         lead=(_say_order(replayed.whole.ranks),),
         blocks=(
-            behaviors,
-            table("training.step", steps, lambda row: Count(row.step)),
+            Table.of(None, replayed.behaviors, [behavior, *columns], label="replay.title"),
+            Table.of(None, steps, ["step", *columns], label="replay.title"),
             *((Words((say("replay.steps", n=len(steps), of=last + 1),), "note"),)
               if len(steps) <= last else ()),
             *say_output(replayed.output),
@@ -385,15 +373,11 @@ def _say_order(ranks: GroupRanks) -> Said:
 def sample_view(sample: TrainingSample, files: SampleFiles) -> View:
     """Say what was drawn of a run, and what comes next."""
     rows = [(name, *counts) for name, counts in sample.strata.items()]
-    columns: dict[str, Any] = {
-        "sample.column.stratum": lambda row: Name(row[0]),
-        "sample.column.different": lambda row: row[1],
-        "sample.column.drawn": lambda row: row[2],
-    }
+    heads = ("stratum", "different", "drawn")
+    columns: list[Column] = [(head, itemgetter(place)) for place, head in enumerate(heads)]
     sheets = Listing(tuple(argument_of(str(path)) for path in files.sheets))
     return View(
         name="sample",
-        catalog="training",
         meta=say("sample.meta", n=len(sample.items), seed=sample.seed,
                  completions=Count(sample.n_completions, "completions")),
         blocks=(Table.of(None, rows, columns, label="sample.title"),),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,11 +38,11 @@ from voirdire.reporting.pages.speech import (
     argument_of,
     say,
 )
-from voirdire.reporting.pages.view import Cards, Part, Table, Track, View, Words, columns_of
+from voirdire.reporting.pages.view import Cards, Column, Part, Table, Track, View, Words
 from voirdire.reporting.progress_text import failure_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from voirdire.judging import (
         BatchRun,
@@ -56,19 +56,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.speech import Said
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "estimates_view",
-    "judging_view",
-    "list_missing",
-    "replies_view",
-    "rubrics_view",
-    "say_calls",
-    "say_output",
-    "several_view",
-    "verdicts_view",
-]
 
-_columns = partial(columns_of, "calls.column")
 _MOST_ITEMS = 1_000
 _MOST_QUESTIONS = 500
 _MOST_OF_AN_ITEM = 100
@@ -96,7 +84,6 @@ def verdicts_view(rows: pl.DataFrame, *, name: str, metadata: pl.DataFrame | Non
     listed: tuple[Any, ...] = (Cards(cards),)
     return View(
         name="verdicts",
-        catalog="verdicts",
         meta=say("verdicts.meta", file=Name(name, 80), judges=Listing(tuple(map(Name, judges))),
                  items=Count(len(items), "items")),
         lead=(say("verdicts.failures", n=n_failures, reasons=listing),)
@@ -119,27 +106,27 @@ def _rate_tables(rates: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     """
     for is_class, key in enumerate(("verdicts.questions", "verdicts.classes")):
         rows = [row for row in rates if row["is_class"] == is_class]
-        columns: dict[str, Callable[[Any], Any]] = {
-            "column.question": lambda row: Name(row["question"]),
-            "column.judge": lambda row: Name(row["judge"], 30),
-            "verdicts.track": lambda row: Track(value=row["share_true"] or 0.0)
-            if row["share_true"] is not None else None,
-            "verdicts.true": lambda row: Percent(row["share_true"]),
-            "verdicts.mean": lambda row: Decimal(row["mean"], 3),
-            "verdicts.answers": lambda row: row["n_answers"],
-            "verdicts.failed": lambda row: row["n_failures"],
-            "verdicts.labels": lambda row: row["labels"],
-        }  # fmt: skip
-        if not any(row["labels"] for row in rows):
-            del columns["verdicts.labels"]
-        if all(row["share_true"] is None for row in rows):
-            del columns["verdicts.track"], columns["verdicts.true"], columns["verdicts.mean"]
-        if len({row["judge"] for row in rows}) == 1:
-            del columns["column.judge"]
-        texts = ("column.judge", "verdicts.labels")
+        has_shares = any(row["share_true"] is not None for row in rows)
+        columns: list[Column] = [
+            *("question", *(["judge"] if len({row["judge"] for row in rows}) > 1 else [])),
+            *(_SHARES if has_shares else ()),
+            *("n_answers", "n_failures"),
+            *(["labels"] if any(row["labels"] for row in rows) else []),
+        ]
         if rows:
-            yield Table.of(key, rows, columns, texts=texts, most=_MOST_QUESTIONS,
-                           levels=tuple((x, Percent(x)) for x in (0.0, 0.5, 1.0)))  # fmt: skip
+            levels = tuple((x, Percent(x)) for x in (0.0, 0.5, 1.0))
+            yield Table.of(key, rows, columns, most=_MOST_QUESTIONS, levels=levels)
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+_SHARES: tuple[Column, ...] = (
+    ("share_track", lambda row: Track(value=_or_nan(row["share_true"]))),
+    ("share_true", lambda row: Percent(row["share_true"])),
+    ("mean", lambda row: Decimal(row["mean"], 3)),
+)
 
 
 def _list_labels(counts: Iterable[tuple[str, int]], n_labels: int) -> Listing:
@@ -262,7 +249,7 @@ def _write_row(row: Mapping[str, Any], several: bool) -> tuple[Any, Any, Any]:  
         what = as_written(row["label"], width=200)
         what = say("items.against", label=what) if is_true else what
     if row["probability"] is not None:
-        what = say("verdicts.said", label=what or "–", p=Decimal(row["probability"]))
+        what = say("verdicts.said", label=what or "–", p=row["probability"])
     return who, what, None if why is None else as_written(why)
 
 
@@ -286,7 +273,7 @@ def judging_view(summary: JudgingSummary) -> View:
         counts = sorted(filter(itemgetter(1), counts), key=lambda count: -count[1])
         labels: Any = _list_labels(counts, len(counts))
         if is_defined(row.mean):
-            labels = say("verdicts.average", mean=Decimal(row.mean))
+            labels = say("verdicts.average", mean=row.mean)
         rates.append(same | {"question": row.question, "n_answers": row.n_answered,
                              "n_failures": row.n_failed, "labels": labels})  # fmt: skip
     rates += [
@@ -303,10 +290,9 @@ def judging_view(summary: JudgingSummary) -> View:
     untrusted = Listing(tuple(map(Name, summary.untrusted)))
     return View(
         name="verdicts",
-        catalog="verdicts",
-        meta=say("judging.meta", items=Count(summary.n_items, "items"), judge=Name(judge),
-                 rubric=Name(f"{summary.rubric} {summary.rubric_version}"),
-                 how=_say_how(summary), threshold=Name(format_threshold(summary.threshold))),
+        meta=say("judging.meta", items=Count(summary.n_items, "items"), judge=judge,
+                 rubric=f"{summary.rubric} {summary.rubric_version}",
+                 how=_say_how(summary), threshold=format_threshold(summary.threshold)),
         lead=(say("judging.reused", n=summary.n_reused),) if summary.n_reused else (),
         todo=_examine_with(summary.output, kinds) if is_file and summary.layout == "long" else (),
         blocks=(
@@ -317,7 +303,7 @@ def judging_view(summary: JudgingSummary) -> View:
         notes=(
             *(() if calls is None else map(Verbatim, calls.steps_down)),
             *map(Verbatim, summary.notes),
-            *((say("judging.untrusted", judge=Name(judge), questions=untrusted),)
+            *((say("judging.untrusted", judge=judge, questions=untrusted),)
               if summary.untrusted else ()),
         ),
     )  # fmt: skip
@@ -362,7 +348,7 @@ def say_calls(calls: CallSummary) -> Iterator[Words]:
         )
     )  # fmt: skip
     if failures := calls.failures:
-        reasons = [say("results.dropped.reason", reason=Name(x), n=n) for x, n in failures.items()]
+        reasons = [say("results.dropped.reason", reason=x, n=n) for x, n in failures.items()]
         yield Words((say("calls.failed", reasons=Listing(tuple(reasons))),))
         yield Words([Verbatim(calls.examples.get(kind, kind)) for kind in failures], "list")
 
@@ -394,16 +380,14 @@ def several_view(judged: SeveralJudged) -> View:
     if len(files) == len(judged):
         files = [str(Path(files[0]).parent)]
     called: list[Any] = [row for row in judged if row.calls is not None]
-    columns: dict[str, Callable[[Any], Any]] = {
-        "column.judge": lambda row: Name(row.judge),
-        "column.items": lambda row: row.n_items,
-        **_columns(int, calls="calls.n_calls"),
-        "verdicts.failed": lambda row: sum(row.calls.failures.values()),
-        **_columns(_say_cost, cost="calls.cost"),
-        "verdicts.kicker": lambda row: Name(row.output, 80),
-    }
+    columns: list[Column] = [
+        *("judge", "n_items", "calls.n_calls"),
+        ("n_failures", lambda row: sum(row.calls.failures.values())),
+        ("cost", lambda row: _say_cost(row.calls.cost)),
+        ("verdicts.kicker", lambda row: Name(row.output, 80)),
+    ]
     notes = [
-        say("items.said", who=Name(row.judge), label=Verbatim(note))
+        say("items.said", who=row.judge, label=Verbatim(note))
         for row in called
         for note in (*row.calls.examples.values(), *row.calls.steps_down, *row.notes)
     ]
@@ -411,12 +395,9 @@ def several_view(judged: SeveralJudged) -> View:
     examine = f"voirdire examine --humans labels.csv --judges {options} --kind boolean"
     return View(
         name="verdicts",
-        catalog="verdicts",
         meta=say("judging.several", judges=Listing(tuple(Name(row.judge) for row in judged))),
         todo=("verdicts.next", say("command", text=Argument(f"{examine} --report report.html"))),
-        blocks=(
-            Table.of(None, called, columns, texts=("verdicts.kicker",), label="verdicts.title"),
-        ),
+        blocks=(Table.of(None, called, columns, label="verdicts.title"),),
         notes=tuple(notes),
     )
 
@@ -425,14 +406,13 @@ def batches_view(run: BatchRun) -> View:
     """Say what a run by batches waits for, and how to go on."""
     if run.judged is not None:
         return judging_view(run.judged)
-    columns: dict[str, Callable[[Any], Any]] = {
-        "batches.file": lambda row: Name(row.file, 80),
-        "batches.requests": lambda row: row.n_requests,
-        "batches.done": lambda row: row.n_done,
-        "batches.status": lambda row: Name(row.status),
-    }
+    columns: list[Column] = [
+        ("batches.file", lambda row: Name(row.file, 80)),
+        *(("batches.requests", "n_requests"), ("batches.done", "n_done")),
+        ("batches.status", "status"),
+    ]
     if any(row.note for row in run.batches):
-        columns["column.reason"] = lambda row: Verbatim(row.note)
+        columns.append(("reason", lambda row: Verbatim(row.note)))
     local = [row.file for row in run.batches if row.status == "local"]
     run_them = "vllm run-batch --model MODEL -i {0} -o {1}"
     commands = [
@@ -444,31 +424,26 @@ def batches_view(run: BatchRun) -> View:
     said = [say("command", text=Argument(command)) for command in commands]
     return View(
         name="batches",
-        catalog="verdicts",
         meta=say("batches.meta", requests=Count(run.n_waiting, "requests"),
                  cost=_say_cost(run.cost)),
         todo=("batches.local", *said, "batches.again") if local else ("batches.again",),
-        blocks=(Table.of(None, run.batches, columns, texts=("column.reason",)),),
+        blocks=(Table.of(None, run.batches, columns),),
     )  # fmt: skip
 
 
 def estimates_view(estimates: Sequence[RunEstimate]) -> View:
     """Say what runs would call and cost."""
-    columns: dict[str, Callable[[Any], Any]] = {
-        "column.judge": lambda row: Name(row.judge),
-        "column.items": lambda row: row.n_items,
-        **_columns(int, calls="n_calls", stored="n_stored"),
-        **_columns(int, tokens_in="prompt_tokens", tokens_out="completion_tokens"),
-        **_columns(_say_cost, cost="cost"),
-    }
+    columns: list[Column] = [
+        *("judge", "n_items", "n_calls", "n_stored", "prompt_tokens", "completion_tokens"),
+        ("cost", lambda row: _say_cost(row.cost)),
+    ]
     kept = [
-        say("estimates.kept", judge=Name(row.judge), n=row.n_items - row.n_kept, of=row.n_items)
+        say("estimates.kept", judge=row.judge, n=row.n_items - row.n_kept, of=row.n_items)
         for row in estimates
         if row.n_kept is not None
     ]
     return View(
         name="estimates",
-        catalog="verdicts",
         meta=say("estimates.meta"),
         lead=tuple(kept),
         blocks=(Table.of("estimates.caption", estimates, columns),) if estimates else (),
@@ -485,7 +460,7 @@ def replies_view(listing: ReplyListing) -> View:
         ItemCard(
             title=row.item[:16] if row.id is None else f"{row.id} ({row.item[:16]})",
             summary=(
-                say("replies.call", judge=Name(row.judge), call=Name(row.call), n=row.attempt),
+                say("replies.call", judge=row.judge, call=row.call, n=row.attempt),
                 f"replies.{row.outcome}" if row.outcome in outcomes else Name(row.outcome),
             ),
             texts=[ItemText(heading="replies.text", text=row.text or "–")]
@@ -499,7 +474,6 @@ def replies_view(listing: ReplyListing) -> View:
     n_more = listing.n_replies - len(cards)
     return View(
         name="replies",
-        catalog="verdicts",
         meta=Count(listing.n_replies, "replies"),
         lead=(say("replies.more", n=n_more),) if n_more else (),
         blocks=(Cards(cards),) if cards else (),
@@ -511,20 +485,18 @@ def replies_view(listing: ReplyListing) -> View:
 
 def rubrics_view(rubrics: Mapping[str, Rubric]) -> View:
     """List rubrics by their names or files."""
-    columns: dict[str, Callable[[Any], Any]] = {
-        "rubrics.column.name": lambda row: Name(row[0]),
-        "rubrics.column.version": lambda row: Name(
+    columns: list[Column] = [
+        ("name", itemgetter(0)),
+        ("version", lambda row: (
             row[1].version if row[0] == row[1].name else f"{row[1].name} {row[1].version}"
-        ),
-        "rubrics.column.questions": lambda row: len(row[1].questions),
-        "rubrics.column.behaviors": lambda row: len(row[1].behaviors),
-        "rubrics.column.languages": lambda row: Name(" ".join(row[1].languages)),
-        "rubrics.column.hash": lambda row: Name(row[1].content_hash.partition(":")[2][:12]),
-    }
-    texts = ("rubrics.column.version", "rubrics.column.languages", "rubrics.column.hash")
+        )),
+        ("questions", lambda row: len(row[1].questions)),
+        ("behaviors", lambda row: len(row[1].behaviors)),
+        ("languages", lambda row: " ".join(row[1].languages)),
+        ("hash", lambda row: row[1].content_hash.partition(":")[2][:12]),
+    ]  # fmt: skip
     return View(
         name="rubrics",
-        catalog="verdicts",
         meta=Count(len(rubrics), "rubrics"),
-        blocks=(Table.of(None, [*rubrics.items()], columns, texts=texts, label="rubrics.title"),),
+        blocks=(Table.of(None, [*rubrics.items()], columns, label="rubrics.title"),),
     )

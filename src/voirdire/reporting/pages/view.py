@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from voirdire.reporting.pages.speech import Said, say
+from markupsafe import Markup
+
+from voirdire.reporting.pages.speech import (
+    Argument,
+    Clauses,
+    Decimal,
+    Interval,
+    Label,
+    Listing,
+    Margin,
+    Name,
+    P,
+    Percent,
+    Said,
+    Share,
+    Verbatim,
+    say,
+    say_estimate,
+    say_rate,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from voirdire.reporting.pages.items import ItemCard
-    from voirdire.reporting.pages.speech import PageKind
-
-__all__ = [
-    "Advice",
-    "Block",
-    "Cards",
-    "Facts",
-    "Lines",
-    "Part",
-    "Quote",
-    "Scatter",
-    "Series",
-    "Settings",
-    "Table",
-    "Track",
-    "View",
-    "Words",
-    "columns_of",
-]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Words:
     """Sentences: a paragraph, or one a line in a list."""
 
     sentences: Sequence[Any]
-    form: Literal["paragraph", "note", "list", "heading", "references"] = "paragraph"
+    form: Literal["paragraph", "note", "list", "heading", "quote"] = "paragraph"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Track:
     dots : tuple of (float, bool), optional
         Small dots, filled or hollow, such as one an annotator.
     state : str, optional
-        Colour and shape: "passed", "close", "failed", "no_evidence", "control" or "".
+        Colour and shape: "passed", "close", "failed", "no_evidence" or "".
     """
 
     value: float = math.nan
@@ -78,8 +79,8 @@ class Track:
 class Table:
     """A table: what each cell says, the first of a row being its head.
 
-    `texts` says which columns hold words; `n_rows` counts all rows, also those that are left out,
-    which `cut` says. `levels` are lines across the tracks, such as 0 and −ε, each with its word.
+    `n_rows` counts all rows, also those that are left out. `levels` are lines across the tracks,
+    such as 0 and −ε, each with its word.
     """
 
     form: ClassVar = "table"
@@ -87,70 +88,102 @@ class Table:
     caption: Any
     columns: tuple[str | Said, ...]
     rows: tuple[tuple[Any, ...], ...]
-    texts: tuple[bool, ...]
     n_rows: int
-    style: str = ""
     label: Any = None
-    row_styles: tuple[str, ...] = ()
     levels: tuple[tuple[float, Any], ...] = ()
-    cut: str = "table.cut"
 
     @staticmethod
     def of(
         caption: Any,
         rows: Sequence[Any],
-        columns: Mapping[Any, Callable[[Any], Any]],
+        columns: Sequence[Column],
         *,
-        n_texts: int = 1,
-        texts: Collection[str] = (),
         most: int = 200,
-        row_style: Callable[[Any], str] | None = None,
         **look: Any,
     ) -> Table:
-        """Say every column of the first rows; the first `n_texts` and `texts` hold words."""
-        shown = rows[:most]
+        """Say every column of the first rows.
+
+        A column is what stands under a name or a way in each row, as ``"worst_case.n_failures"``,
+        whose last word is its head; or a pair of a head and that, or a function of the row.
+        """
+        pairs = [(x.rpartition(".")[2], x) if isinstance(x, str) else x for x in columns]
+        heads = (f"column.{x}" if isinstance(x, str) and "." not in x else x for x, _ in pairs)
         return Table(
             caption=caption,
-            columns=tuple(columns),
-            rows=tuple(tuple(cell(row) for cell in columns.values()) for row in shown),
-            texts=tuple(place < n_texts or key in texts for place, key in enumerate(columns)),
+            columns=tuple(heads),
+            rows=tuple(tuple(_say_cell(row, how) for _, how in pairs) for row in rows[:most]),
             n_rows=len(rows),
-            row_styles=() if row_style is None else tuple(map(row_style, shown)),
             **look,
         )
+
+    @cached_property
+    def texts(self) -> list[bool]:
+        """Which columns hold words."""
+        cells = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return [any(map(_is_word, each)) for each in cells]
 
     @property
     def cut_note(self) -> Said | None:
         """How many rows are left out, where some are."""
         n = len(self.rows)
-        return say(self.cut, shown=n, half=n // 2, n=self.n_rows) if n < self.n_rows else None
+        return say("table.cut", shown=n, n=self.n_rows) if n < self.n_rows else None
 
 
-def columns_of(
-    stem: str, say_it: Callable[[Any], Any], **attributes: str
-) -> dict[str, Callable[[Any], Any]]:
-    """Make columns that say attributes of a row in one way; the ends of their keys are given."""
+Column: TypeAlias = str | tuple[Any, "str | Callable[[Any], Any]"]
 
-    def column(path: str) -> Callable[[Any], Any]:
-        read = attrgetter(path)
-        return lambda row: say_it(read(row))
+_AS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("p_value", "p_adjusted", "adjusted_p_value", "deciding_p_value"), P.bare),
+    **dict.fromkeys(("tie_share", "share_best", "share_above_median"), Percent),
+    **dict.fromkeys(("departs_from_split", "judge_opposes_others"), Percent),
+    **dict.fromkeys(("rate", "human", "naive", "own_rate", "others_rate", "flip_rate"), say_rate),
+    **dict.fromkeys(("error_rate", "error_rate_base"), say_rate),
+    **dict.fromkeys(("error_rate_fitted", "error_rate_without"), Share),
+    **dict.fromkeys(("same_order_share", "best_changed_share"), Share),
+    **dict.fromkeys(("advantage_judge", "advantage_human"), partial(Decimal, digits=3)),
+    "human_opposes_others": Percent,
+    "epsilon": Margin,
+}
+"""How figures are said that are no decimals of two digits, by their names."""
 
-    return {f"{stem}.{head}": column(path) for head, path in attributes.items()}
+
+def _say_cell(row: Any, how: str | Callable[[Any], Any]) -> Any:
+    """Read what a cell holds, and say it by its kind: text is a name."""
+    value = row if isinstance(how, str) else how(row)
+    for name in how.split(".") if isinstance(how, str) else ():
+        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    say_it = _AS.get(how.rpartition(".")[2]) if isinstance(how, str) else None
+    if value is None:
+        return Decimal(None)
+    if say_it is not None:
+        return say_it(value)
+    if isinstance(value, bool):
+        return say("yes" if value else "no")
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return Name(value, 40)
+    if isinstance(value, float):
+        return Decimal(value)
+    is_estimate = hasattr(value, "low") and not isinstance(value, Track | Interval)
+    return say_estimate(value) if is_estimate else value
+
+
+def _is_word(cell: Any) -> bool:
+    if isinstance(cell, Said):
+        return not cell.key.startswith("cell.")
+    return isinstance(cell, Name | Label | Verbatim | Argument | Listing | Clauses | Markup)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
     """A line of a chart: points from left to right, each with the ends of its interval or nan.
 
-    `states` are the marks of the points as of a `Track`; `style` is "" (a colour by its place),
-    "faint", "control" or "dots" (without a line).
+    `states` are the marks of the points as of a `Track`; dots have no line.
     """
 
     name: Any
     points: tuple[tuple[float, float], ...]
     ends: tuple[tuple[float, float], ...] = ()
     states: tuple[str, ...] = ()
-    style: str = ""
+    is_dots: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,14 +228,6 @@ class Advice:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Words with what is to be said of each."""
-
-    form: ClassVar = "facts"
-    rows: Sequence[tuple[str, Any]]
-
-
-@dataclass(frozen=True)
 class Settings:
     """Settings as they were given, under a label."""
 
@@ -218,14 +243,6 @@ class Cards:
 
     form: ClassVar = "cards"
     cards: Sequence[ItemCard]
-
-
-@dataclass(frozen=True)
-class Quote:
-    """What is to be pasted elsewhere."""
-
-    form: ClassVar = "quote"
-    blocks: Sequence[Block]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,9 +261,7 @@ class Part:
     shown_in: Literal["terminal", "details", "page"] = "terminal"
 
 
-Block: TypeAlias = (
-    Words | Table | Lines | Scatter | Advice | Facts | Settings | Cards | Quote | Part
-)
+Block: TypeAlias = Words | Table | Lines | Scatter | Advice | Settings | Cards | Part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,8 +272,6 @@ class View:
     ----------
     name : str
         Of the result; the keys of its title and kicker begin with it.
-    catalog : PageKind
-        Whose sentences it is said in.
     meta, lead, todo : Said
         What was looked at; what was found; what to do next.
     notice : tuple of Said
@@ -288,8 +301,6 @@ class View:
     lead: tuple[Any, ...] = ()
     todo: tuple[Any, ...] = ()
     blocks: tuple[Block, ...]
-    catalog: PageKind = "results"
-    title: str = ""
     notice: tuple[Any, ...] = ()
     brief: tuple[Block, ...] | None = None
     more: Said | None = None
@@ -300,16 +311,6 @@ class View:
     glossary: tuple[str, ...] = ()
     chapters: tuple[View, ...] = ()
 
-    @property
-    def heading(self) -> str:
-        """The key of its title."""
-        return self.title or f"{self.name}.title"
-
-    @property
-    def kicker(self) -> str:
-        """The key of what stands above the title."""
-        return f"{self.name}.kicker"
-
     def all_blocks(self) -> Iterator[Block]:
         """Go through its blocks, those within others too, and those of its chapters."""
         inner = [
@@ -319,4 +320,4 @@ class View:
         ]
         while inner:
             yield (block := inner.pop(0))
-            inner[:0] = block.blocks if isinstance(block, Part | Quote) else ()
+            inner[:0] = block.blocks if isinstance(block, Part) else ()
