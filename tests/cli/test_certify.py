@@ -33,6 +33,19 @@ def test_a_certificate_holds_for_its_files_in_any_format_and_order(call, files, 
     assert done.json["certificate"] == json.loads(certificate.read_text())["content_hash"]
 
 
+def test_answers_to_what_nobody_labelled_are_not_in_the_certificate(call, files, tmp_path):
+    for path in files[1::2]:
+        frame = pl.read_csv(path).with_columns(question=pl.lit("polite"))
+        if path.stem == "judges":
+            frame = pl.concat([frame, frame.with_columns(question=pl.lit("rude"))])
+        frame.write_csv(path)
+    call("examine", *files, "--certificate", tmp_path / "record.json")
+
+    done = call("certify", "check", tmp_path / "record.json", *files)
+
+    assert (done.code, done.said) == (0, "")
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("side", ["humans", "judges"])
 def test_one_changed_label_exits_3_and_is_named(call, files, certificate, tmp_path, side):

@@ -64,6 +64,9 @@ def certify(
     Certificate
         Its `content_hash` covers everything but the time, the versions and itself.
     """
+    examined = list(dict.fromkeys(row.question for row in examination.results))
+    humans, judges = humans.of_questions(examined), judges.of_questions(examined)
+    gold = None if gold is None else gold.of_questions(examined)
     if isinstance(reading, Reading):  # verdicts say by themselves what they declare
         threshold = reading.threshold
         if threshold is None and not judges.thresholds:
