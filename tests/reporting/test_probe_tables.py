@@ -35,7 +35,7 @@ def test_a_bias_is_told_by_its_shift_and_its_flips():
 
     assert (
         "authority/citation: when a citation that supports nothing is added, P(fully_complies) "
-        "rises by .11 (.07–.15); 9 of 50 labels flip, 1 under a line about nothing."
+        "moves by +.11 (.07–.15); 9 of 50 labels flip, 1 under a line about nothing."
     ) in text
 
 
@@ -66,23 +66,23 @@ def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
 @pytest.mark.parametrize(
     ("family", "shift", "said"),
     [
-        ("steering", 0.2, "P(disclaimer) moves by .20 (.16–.24) as the text wants"),
-        ("steering", -0.2, "P(disclaimer) moves by .20 (.16–.24) against what the text wants"),
-        ("position", 0.2, "P(disclaimer) moves by .20 (.16–.24) toward that response"),
-        ("style", -0.2, "P(disclaimer) falls by .20 (.16–.24)"),
+        ("steering", 0.2, "P(disclaimer) moves by +.20 (.16–.24) in the direction that the text"),
+        ("steering", -0.2, "P(disclaimer) moves by −.20 (−.24 to −.16) in the direction"),
+        ("position", 0.2, "P(disclaimer) moves by +.20 (.16–.24) toward that response"),
+        ("style", -0.2, "P(disclaimer) moves by −.20 (−.24 to −.16)"),
     ],
 )
 def test_the_direction_of_a_shift_is_in_words(family, shift, said):
     found = probe(f"{family}/x", question("disclaimer", shift, p=0.0001), is_found=True, p=0.001)
 
-    assert said in shown(report(probes=(found,)))
+    assert said in " ".join(shown(report(probes=(found,))).split())
 
 
 def test_a_pair_is_moved_toward_the_changed_response():
     moved = replace(question("better", 0.2, p=0.0001), kind="pairwise")
     found = probe("authority/x", moved, is_found=True, p=0.001)
 
-    said = "better moves by .20 (.16–.24) toward the changed response"
+    said = "better moves by +.20 (.16–.24) toward the changed response"
     assert said in shown(report(probes=(found,)))
 
 

@@ -71,7 +71,7 @@ def examine_reward_command(
         refuse(["bench_verdicts"], why="`--bench` is not given")
     shown.check()
     if only is not None or bench is None:
-        judge = choose_name(judge, only, verdicts=verdicts)
+        judge = choose_name(judge, only, verdicts=verdicts, idle=())
     start_reading()
     from voirdire.judging.judges_file import is_judges_file
     from voirdire.judging.outputs import STORE_NAME

@@ -51,14 +51,20 @@ class UsualOptions(ModelSettings):
     """How a judge is asked, where this is not all that a command does."""
 
 
-def choose_name(judge: str | None, only: str | None, *, verdicts: Sequence[str]) -> str | None:
-    """Name who judges, or whose of the stored verdicts count."""
+def choose_name(
+    judge: str | None,
+    only: str | None,
+    *,
+    verdicts: Sequence[str],
+    idle: Sequence[str] = (*USUAL, *OF_REPLIES),
+) -> str | None:
+    """Name who judges, or whose of the stored verdicts count; options are `idle` beside these."""
     rule = "`--judge` must not stand beside `--verdicts`: `--only` says whose of them count."
     require(not verdicts or judge is None, rule)
     rule = "`--only` must stand beside `--verdicts`: it says whose of them count."
     require(verdicts or only is None, rule)
     if verdicts:
-        refuse((*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
+        refuse(idle, why="verdicts are not asked for again")
     return only if verdicts else judge
 
 

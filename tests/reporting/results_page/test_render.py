@@ -212,7 +212,7 @@ def test_a_certificate_says_what_passed_and_what_does_not_hold():
     asked, holds = html_page(record), html_page(record, changes=())
     broken = html_page(record, changes=made_changes())
 
-    assert "1 of 2 outcomes passed." in text_of(asked)
+    assert "It certifies 1 of 2 outcomes as passed." in text_of(asked)
     assert "Holds now" not in text_of(asked)
     assert "English chats" in text_of(asked)
     assert {row[-1] for row in rows_of(holds)[1:]} == {"yes"}

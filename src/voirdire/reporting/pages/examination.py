@@ -554,9 +554,6 @@ def _annotators_table(rows: Sequence[AltTestResult], *, is_drawn: bool) -> Table
     return Table.of("annotators.caption", pairs, columns, most=500, levels=_levels(rows))
 
 
-_AGREEMENT = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"))
-
-
 def _agreement(question: Question) -> Iterator[Block]:
     """Say how far annotators agree, with the judges beside them."""
     findings, agreement = question.findings, question.fullest.human_agreement
@@ -569,9 +566,8 @@ def _agreement(question: Question) -> Iterator[Block]:
     if agreement is None or math.isnan(agreement.alpha):
         sentences.append(say("agreement.undefined"))
     else:
-        word = next((word for least, word in _AGREEMENT if agreement.alpha >= least), "hardly")
         alpha = say_with_ends(agreement.alpha, agreement.low, agreement.high)
-        sentences.append(say(f"agreement.{word}", alpha=alpha))
+        sentences.append(say("agreement.alpha", alpha=alpha))
     yield Words(sentences)
     if findings.agreement is None:
         return
@@ -738,7 +734,7 @@ def _paper(question: Question) -> Said:
         annotators=Count(len(row.annotators) + len(row.untested), "annotators"),
         min_items=Count(settings.get("min_items") or 30, "items"),
         others=other_raters(row),
-        alignment=_say_alignment(row.alignment),
+        alignment=row.alignment,
         tests=Clauses(tuple(tests)),
         q=settings.get("false_discovery_rate") or 0.05,
         margins=Listing(tuple(map(Margin, question.epsilons)), most=12, either=True),
@@ -750,13 +746,3 @@ def _paper(question: Question) -> Said:
         controls=Listing(tuple(controls)),
         version=__version__,
     )
-
-
-_ALIGNMENTS = (
-    *("accuracy", "neg_rmse", "similarity", "jaccard", "jaccard_macro", "jaccard_slots"),
-    "hamming",
-)
-
-
-def _say_alignment(name: str) -> Said:
-    return say(f"alignment.{name if name in _ALIGNMENTS else 'own'}", name=name)

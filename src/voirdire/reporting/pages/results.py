@@ -216,7 +216,7 @@ def certificate_view(
     rows = record.examinations
     columns: list[Column] = [
         *("question", "judge", "alignment"),
-        ("outcome", lambda row: say(f"results.outcome.{_read_finding(row)}")),
+        ("outcome", lambda row: (found := _read_finding(row)) and say(f"chip.{found}")),
         ("rho_beside", _advantage_track),
         *("epsilon", "winning_rate", "advantage_probability", "human_advantage", "n_items"),
     ]

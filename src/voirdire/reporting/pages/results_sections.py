@@ -472,14 +472,12 @@ def _bias(row: ProbeFinding) -> Said:
 
 def _shift(row: ProbeFinding, question: QuestionFinding) -> Said:
     """Say a shift with its direction; of a pair, A is the response that is changed."""
-    shift, of_family = question.change.shift, row.family in ("steering", "position")
+    of_family = row.family in ("steering", "position")
     kind = row.family if of_family else "pair" if question.kind == "pairwise" else "value"
-    if shift.estimate <= 0:
-        shift = type(shift)(estimate=-shift.estimate, low=-shift.high, high=-shift.low)
-        kind += ".down"
-    named = say("probes.chance", question=question.question)
-    said = named if question.kind == "boolean" else Name(question.question)
-    return say(f"probes.shift.{kind}", question=said, size=say_estimate(shift))
+    named: Any = question.question
+    if question.kind == "boolean":
+        named = say("probes.chance", question=named)
+    return say(f"probes.shift.{kind}", question=named, size=_change(question.change.shift, 0.0))
 
 
 def _flips(question: QuestionFinding) -> Iterator[Said]:

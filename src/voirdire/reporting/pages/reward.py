@@ -235,7 +235,7 @@ def _rates_table(facts: _Facts, shown: Sequence[str]) -> Table:
 
     def state(name: str | None) -> Any:
         verdict = facts.verdict(name)
-        return say(f"reward.state.{_STATES[verdict][0]}") if verdict in _STATES else None
+        return say(f"outcome.{_STATES[verdict][0]}") if verdict in _STATES else None
 
     def track(name: str | None) -> Track:
         rate, base = facts.error(facts.main, name), facts.error("base", name)

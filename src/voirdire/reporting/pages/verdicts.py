@@ -384,7 +384,7 @@ def several_view(judged: SeveralJudged) -> View:
         *("judge", "n_items", "calls.n_calls"),
         ("n_failures", lambda row: sum(row.calls.failures.values())),
         ("cost", lambda row: _say_cost(row.calls.cost)),
-        ("verdicts.kicker", lambda row: Name(row.output, 80)),
+        ("verdicts", lambda row: Name(row.output, 80)),
     ]
     notes = [
         say("items.said", who=row.judge, label=Verbatim(note))

@@ -271,7 +271,7 @@ class View:
     Attributes
     ----------
     name : str
-        Of the result; the keys of its title and kicker begin with it.
+        Of the result; the key of its title begins with it.
     meta, lead, todo : Said
         What was looked at; what was found; what to do next.
     notice : tuple of Said
