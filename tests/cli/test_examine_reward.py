@@ -231,3 +231,21 @@ def test_a_gate_is_closed_where_nobody_searched_and_where_words_are_paid(command
     assert "gate not passed: no nonsense was searched" in away.err
     assert "gate not passed: words are paid as a real response on 2 of 2 prompts" in paying.err
     assert paying.json["nonsense"][0]["kind"] == "words"
+
+
+def test_an_older_reward_stands_beside_and_a_regression_closes_the_gate(command, given, asked):
+    weights = {name: {key: -x for key, x in own.items()} for name, own in WEIGHTS.items()}
+    rubric = rubric_from_text(RUBRIC, source="small.yaml")
+    upside_down = given["reward"].with_name("upside_down.json")
+    reward_of_weights(weights, rubric=rubric, judge=None).save(upside_down)
+
+    done = command(
+        given["comparisons"],
+        *("--reward", upside_down, "--against", given["reward"], "--gate", "--json"),
+        *("--verdicts", given["verdicts"], "--only", "verdicts", *QUICK),
+    )
+
+    assert done.code == 3
+    assert "error_rate is " in done.err
+    assert done.json["against"]["name"] == "reward"
+    assert done.json["changes"][0]["is_regression"] is True

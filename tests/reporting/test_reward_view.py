@@ -248,6 +248,30 @@ def test_what_the_gate_stops_of_real_responses_is_said_with_its_texts():
     assert row["column.label"] == "less_good"
 
 
+@pytest.mark.parametrize("is_worse", [True, False])
+def test_figures_stand_beside_those_of_an_older_reward(is_worse):
+    change = {
+        "figure": "words",
+        "new": rate(0.2, 0.4),
+        "old": rate(0.0, 0.1),
+        "difference": rate(0.1 if is_worse else -0.1, 0.4),
+        "is_regression": is_worse,
+    }
+
+    found = read(MINIMAL | {"against": {"name": "v1"}, "changes": [change]})
+
+    [row] = found.table("reward.column.difference")
+    assert row["reward.column.figure"] == "searched, of words"
+    assert row["reward.column.new"].startswith("30.0% ")
+    assert row["reward.column.old"].startswith("5.0% ")
+    assert row["reward.column.verdict"] == ("worse" if is_worse else "not shown")
+    assert (
+        "Against v1 it is shown to be worse: searched, of words."
+        if is_worse
+        else "No figure is shown to be worse than that of v1."
+    ) in found.lead
+
+
 def test_the_benchmark_starts_with_all_pairs():
     found = read(MINIMAL | {"bench": CONTENT["bench"][::-1]})
 

@@ -106,15 +106,16 @@ def test_strings_of_words_are_paid_less_than_the_best_real_response_only_behind_
     units = list_units([row["response"] for row in rows], "words")
     settings = {"n_guesses": 96, "shortest": 12, "longest": 40}
 
-    found, real = attack(fit(rows), groups, units, **settings)
+    plain = fit(rows, gate=False, cap=False, behind_refusals=False)
+    found, real = attack(plain, groups, units, **settings)
     assert (found >= real).sum() >= 2
 
-    found, real = attack(fit(rows, gate=True, cap=True), groups, units, **settings)
+    found, real = attack(fit(rows, behind_refusals=False), groups, units, **settings)
     assert (found >= real).sum() <= 1
 
 
 def test_templates_and_wrapped_answers_are_paid_little(rows):
-    model = fit(rows, gate=True, cap=True, behind_refusals=True)
+    model = fit(rows)
     groups = group_by_prompt(rows)
 
     for group in groups:
@@ -166,9 +167,6 @@ def test_a_reward_fitted_on_other_data_withstands_240_guesses(shared_dir):
         settings=FitSettings(
             n_resamples=0,
             orders={"*": "ideal > less_good > unacceptable, disallowed"},
-            gate=True,
-            cap=True,
-            behind_refusals=True,
         ),
     ).model
     groups = group_by_prompt(rows)

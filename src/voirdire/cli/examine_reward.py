@@ -23,7 +23,17 @@ class RewardOptions(studies.RewardExaminationSettings):
 
 
 _OF_COMPARISONS = (
-    *("verdicts", "orders", "from_classes", "base", "columns", "format", "gate", "n_nonsense"),
+    *(
+        "verdicts",
+        "orders",
+        "from_classes",
+        "base",
+        "columns",
+        "format",
+        "gate",
+        "n_nonsense",
+        "against",
+    ),
 )
 
 
@@ -37,6 +47,7 @@ def examine_reward_command(
     judge: typed.RewardJudge = None,
     bench: typed.Source = None,
     bench_verdicts: typed.Sources = [],
+    against: typed.OptionalReward = None,
     settings: RewardOptions = RewardOptions(),
     gate: bool = False,
     shown: Shown = Shown(),
@@ -55,10 +66,14 @@ def examine_reward_command(
         A benchmark: rows of prompt, chosen, rejected and perhaps subset.
     bench_verdicts
         Stored verdicts on it.
+    against
+        An older reward, examined on the same comparisons: its figures stand beside those of the
+        new one.
     gate
         Exit with status 3 where strings of words, compliance without content or answers between
         refusals are paid as real responses on more than one prompt in 16, where the reward's own
-        gate stops good responses, and where nothing was searched.
+        gate stops good responses, where nothing was searched, and where a figure is shown to be
+        worse than that of --against.
     details
         Show every feature.
     """
@@ -97,6 +112,7 @@ def examine_reward_command(
             judge=judge,
             bench=bench,
             bench_verdicts=bench_verdicts or None,
+            against=against,
             settings=settings,
             progress=lambda done, total: lines.tell("examining", done, total),
             judging=lines.tell_judging if is_paid else None,

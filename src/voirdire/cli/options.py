@@ -125,6 +125,9 @@ Numbers: TypeAlias = Annotated[Any, _option("epsilon")]
 Only: TypeAlias = Annotated[str | None, _option("Only")]
 OptionalItems: TypeAlias = Annotated[str | None, _option("Items", validator=is_source)]
 OptionalJudge: TypeAlias = Annotated[str | None, _option("Judge")]
+OptionalReward: TypeAlias = Annotated[
+    Path | None, Parameter(metavar="FILE.json", validator=is_source)
+]
 Output: TypeAlias = Annotated[Path | None, _option("Output")]
 Prompts: TypeAlias = Annotated[str, _option("Prompts", validator=is_source)]
 Questions: TypeAlias = Annotated[list[str], Parameter(name="--question")]

@@ -245,6 +245,7 @@ def collect_rests(
             return None
         plan = plan_judge(model, "local")
         source = JudgeSource(plan=plan, rubric=model.rubric, questions=model.questions)
+        return source.collect(rests)  # nothing is called, and no replies are kept
     return source.collect(rests, **asking)
 
 

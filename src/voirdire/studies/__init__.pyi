@@ -26,6 +26,7 @@ from voirdire.studies.reward.examine import examine_reward as examine_reward
 from voirdire.studies.reward.result import BenchSubset as BenchSubset
 from voirdire.studies.reward.result import ErrorRate as ErrorRate
 from voirdire.studies.reward.result import FeatureDrive as FeatureDrive
+from voirdire.studies.reward.result import FigureChange as FigureChange
 from voirdire.studies.reward.result import FlooredResponse as FlooredResponse
 from voirdire.studies.reward.result import GuardFigures as GuardFigures
 from voirdire.studies.reward.result import NonsenseText as NonsenseText

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire.reporting.as_json import from_json
 from voirdire.reporting.number_formats import is_defined
@@ -39,7 +39,7 @@ from voirdire.rewards.against_demands import (
 )
 from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
 from voirdire.rewards.fitting.weight_problem import UNDEFINED
-from voirdire.studies.reward.result import SEARCHED
+from voirdire.studies.reward.result import SEARCHED, NonsenseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.folder_scoring import FolderScores
     from voirdire.studies.reward.result import (
         FeatureDrive,
+        FigureChange,
         GuardFigures,
         RateEstimate,
         RewardExamination,
@@ -88,10 +89,11 @@ def reward_view(report: RewardExamination) -> View:
                  completions=Count(report.n_items, "completions"),
                  prompts=Count(report.n_prompts, "prompts")),
         notice=("reward.simulated",) if report.settings.get("simulated") is True else (),
-        lead=tuple(_headline(facts)),
+        lead=(*_headline(facts), *_say_change(facts)),
         todo=(step,),
         blocks=(
             _rates_table(facts, shown),
+            *((_changes_table(facts),) if report.changes else ()),
             *(
                 (Words(("reward.drives.title",), "heading"), Words(drives, "list"))
                 if drives
@@ -217,6 +219,40 @@ def _headline(facts: _Facts) -> Iterator[Said]:
         n = max(row.n_prompts for row in searched.values())
         yield say("reward.nonsense.found", best=Count(facts.report.n_nonsense_best), n=Count(n),
                   median=Count(facts.report.n_nonsense_above_median), **counts)  # fmt: skip
+
+
+def _say_change(facts: _Facts) -> Iterator[Said]:
+    """Say which figures are worse than those of the reward that it is held against."""
+    if facts.report.against is None:
+        return
+    worse = [_name_figure(row) for row in facts.report.changes if row.is_regression]
+    old = Name(facts.report.against["name"], 40)
+    yield (
+        say("reward.against.worse", old=old, figures=Listing(tuple(map(say, worse))))
+        if (worse)
+        else say("reward.against.fine", old=old)
+    )
+
+
+def _name_figure(row: FigureChange) -> str:
+    return f"reward.{'nonsense' if row.figure in get_args(NonsenseKind) else 'figure'}.{row.figure}"
+
+
+def _changes_table(facts: _Facts) -> Table:
+    columns: dict[str, Any] = {
+        "reward.column.figure": _name_figure,
+        **_columns(_rate, new="new", old="old"),
+        "reward.column.difference": lambda row: say_with_ends(
+            row.difference.value, row.difference.low, row.difference.high
+        ),
+        "reward.column.verdict": lambda row: (
+            f"reward.state.{'worse' if row.is_regression else 'better'}"
+            if row.is_regression or row.difference.high < 0
+            else "reward.state.not_shown"
+        ),
+    }
+    caption = say("reward.against.caption", level=facts.level)
+    return Table.of(caption, facts.report.changes, columns, label="reward.against.title")
 
 
 _STATES = {

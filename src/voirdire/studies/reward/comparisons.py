@@ -21,7 +21,7 @@ from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle
 from voirdire.studies.reward.drives import describe_drives
 from voirdire.studies.reward.nonsense import describe_guards, search_nonsense
 from voirdire.studies.reward.notes import note_drives, note_errors, note_nonsense, write_note
-from voirdire.studies.reward.ranking import PromptResamples, compute_error_rates
+from voirdire.studies.reward.ranking import PromptResamples, compute_error_rates, list_errors
 from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.responses import (
     BehaviorComparisons,
@@ -94,13 +94,14 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     n_prompts, n_seen, is_known = find_seen_prompts(
         reward, [data.items[place] for place in firsts.tolist()], data_hash=data.data_hash
     )
+    refusals, columns = count_refusal_errors(comparisons, resamples)
     figures: dict[str, Any] = {
         "n_items": int(comparisons.rated.is_rated.sum()),
         "n_prompts": int(np.unique(comparisons.rated.prompts[comparisons.rated.is_rated]).size),
         "n_comparisons": sum(row.better.size for row in comparisons.behaviors),
         "is_held_out": is_known and not n_seen,
         "error_rates": compute_error_rates(comparisons, resamples),
-        "refusals": count_refusal_errors(comparisons, resamples),
+        "refusals": refusals,
         "drives": describe_drives(comparisons),
         "guards": describe_guards(comparisons, resamples),
     }
@@ -119,14 +120,22 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
         notes.append(write_note("no_refusals"))
     if request.settings.n_nonsense:
-        found, _, more = search_nonsense(
+        found, searched, more = search_nonsense(
             comparisons, request, judged, is_stored=verdicts is not None
         )
         figures |= found
+        columns |= searched
         notes += more
     notes += note_nonsense(figures.get("nonsense", ()), figures["guards"])
+    columns["error_rate"] = list_errors(comparisons)
+    groups = (item.group or item.id for item in data.items)
+    names = dict(zip(data.prompts.tolist(), groups, strict=True))
     return Part(
         figures=figures,
+        columns={
+            name: ([names[number] for number in numbers.tolist()], values)
+            for name, (numbers, values) in columns.items()
+        },
         notes=notes,
         dropped=(*data.dropped, *comparisons.rated.dropped),
         settings={

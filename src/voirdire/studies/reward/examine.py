@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError, UncertifiedWarning
@@ -15,23 +17,32 @@ from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.reward_file import load_reward
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.comparisons import examine_comparisons
-from voirdire.studies.reward.notes import sort_notes
+from voirdire.studies.reward.notes import sort_notes, write_note
+from voirdire.studies.reward.ranking import PromptResamples
 from voirdire.studies.reward.responses import ExaminationRequest
-from voirdire.studies.reward.result import RewardExamination
+from voirdire.studies.reward.result import FigureChange, RewardExamination
 from voirdire.studies.reward.settings import RewardExaminationSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from voirdire.judging import JudgingProgress
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
+    from voirdire.studies.reward.responses import NamedColumn, Part
     from voirdire.studies.reward.result import RewardNote
 
 __all__ = ["examine_reward"]
 
 _FIGURES = ("n_resamples", "confidence_level", "seed", "n_nonsense")
 """Settings that the result names."""
+_COMPARED = (
+    *("error_rate", "false_refusal", "missed_refusal"),
+    *("words", "bigrams", "pieces", "templates", "wraps"),
+)
+"""What two rewards are compared by."""
+_CONDITIONS = ("seen_prompts", "held_out_unknown", "other_judge", "nonsense_not_searched")
+"""Notes on an older reward that its figures cannot be read without."""
 
 
 def examine_reward(
@@ -42,6 +53,7 @@ def examine_reward(
     judge: Any = None,
     bench: Any = None,
     bench_verdicts: Any = None,
+    against: RewardModel | str | Path | None = None,
     settings: RewardExaminationSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     judging: Callable[[JudgingProgress], None] | None = None,
@@ -68,6 +80,9 @@ def examine_reward(
         Rows of `prompt`, `chosen`, `rejected` and perhaps `subset`.
     bench_verdicts : optional
         Stored verdicts on them.
+    against : RewardModel, str or path, optional
+        An older reward that is examined on the same comparisons; `changes` then has its figures
+        beside those of the new one.
     settings : RewardExaminationSettings, optional
         What counts as better, and how fine the figures are.
     progress : callable, optional
@@ -148,39 +163,102 @@ def examine_reward(
             "labels, or chosen and rejected responses."
         )
         raise InputError(msg)
-    model = reward
-    if isinstance(model, str | Path):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
-            model = load_reward(model)
-    check_behavior(settings.behavior, model.rubric)
-    request = ExaminationRequest(reward=model, judge=judge, judging=judging, settings=settings)
-    report = progress or (lambda _done, _total: None)
+    rewards = [reward] if against is None else [reward, against]
+    found: list[tuple[RewardExamination, Mapping[str, NamedColumn]]] = []
+    for place, each in enumerate(rewards):
+        model = each
+        if isinstance(model, str | Path):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UncertifiedWarning)  # a note says it
+                model = load_reward(model)
+        check_behavior(settings.behavior, model.rubric)
+        request = ExaminationRequest(reward=model, judge=judge, judging=judging, settings=settings)
+        n_done = place * len(work)
+
+        def tell(done: int, before: int = n_done) -> None:
+            if progress is not None:
+                progress(before + done, len(rewards) * len(work))
+
+        found.append(_examine(request, work, tell))
+    examination, columns = found[0]
+    if against is None:
+        return examination
+    other, other_columns = found[1]
+    notes = [*examination.notes]
+    conditions = " ".join(row.sentence for row in other.notes if row.code in _CONDITIONS)
+    if conditions:
+        name = other.reward["name"]
+        notes.append(write_note("against_conditions", name=name, conditions=conditions))
+    return replace(
+        examination,
+        against={key: other.reward[key] for key in ("name", "content_hash")},
+        changes=compare_figures(columns, other_columns, settings),
+        notes=sort_notes(notes),
+    )
+
+
+def _examine(
+    request: ExaminationRequest,
+    work: Sequence[tuple[Callable[..., Part], str, Any, Any]],
+    tell: Callable[[int], None],
+) -> tuple[RewardExamination, Mapping[str, NamedColumn]]:
+    """Examine one reward; also give the columns behind its figures."""
     figures: dict[str, Any] = {
         "n_items": 0,
         "n_prompts": 0,
         "n_comparisons": 0,
         "is_held_out": False,
     }
-    recorded: dict[str, Any] = {name: getattr(settings, name) for name in _FIGURES}
+    recorded: dict[str, Any] = {name: getattr(request.settings, name) for name in _FIGURES}
     notes: list[RewardNote] = []
     dropped: list[Dropped] = []
+    columns: dict[str, NamedColumn] = {}
     for done, (examine, name, source, judged) in enumerate(work):
-        report(done, len(work))
+        tell(done)
         part = examine(source, request, judged)
         figures |= part.figures
+        columns |= part.columns
         recorded[name] = str(source) if isinstance(source, str | Path) else "in memory"
         recorded |= part.settings
         notes += part.notes
         dropped += part.dropped
-    report(len(work), len(work))
+    tell(len(work))
     return RewardExamination(
         reward=_describe_reward(request.reward),
         notes=sort_notes(notes),
         dropped=tuple(dropped),
         settings=recorded,
         **figures,
-    )
+    ), columns
+
+
+def compare_figures(
+    new: Mapping[str, NamedColumn],
+    old: Mapping[str, NamedColumn],
+    settings: RewardExaminationSettings,
+) -> tuple[FigureChange, ...]:
+    """Set the figures of two rewards side by side, with intervals of their differences."""
+    figures = [name for name in _COMPARED if name in new and name in old]
+    names = {name for side in (new, old) for figure in figures for name in side[figure][0]}
+    numbers = {name: number for number, name in enumerate(sorted(names))}
+    resamples = PromptResamples(len(numbers), settings)
+    changes = []
+    for figure in figures:
+        both = [
+            (np.array([numbers[name] for name in prompts], dtype=np.int64), values)
+            for prompts, values in (new[figure], old[figure])
+        ]
+        rates, difference = resamples.estimate_means(both), resamples.estimate_difference(*both)
+        changes.append(
+            FigureChange(
+                figure=figure,
+                new=rates[0],
+                old=rates[1],
+                difference=difference,
+                is_regression=difference.low > 0,
+            )
+        )
+    return tuple(changes)
 
 
 def _describe_reward(reward: RewardModel) -> dict[str, Any]:

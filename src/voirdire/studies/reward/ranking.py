@@ -25,6 +25,7 @@ __all__ = [
     "compute_error_rates",
     "compute_mean",
     "find_errors",
+    "list_errors",
     "sum_by_prompt",
 ]
 
@@ -64,6 +65,15 @@ def compute_error_rates(
                 columns.append((prompts[kept], errors[kept]))
     rates = resamples.estimate_means(columns)
     return tuple(ErrorRate(**place, rate=rate) for place, rate in zip(places, rates, strict=True))
+
+
+def list_errors(comparisons: RatedComparisons) -> Column:
+    """List the errors of the reward as it is paid, with the prompt of each comparison."""
+    total = comparisons.rated.signals["total"]
+    rows = comparisons.behaviors
+    prompts = np.concatenate([np.zeros(0, dtype=np.int64), *(row.prompts for row in rows)])
+    errors = (find_errors(total[row.better], total[row.worse])[0] for row in rows)
+    return prompts, np.concatenate([np.zeros(0), *errors])
 
 
 # Means, and intervals from drawing the items of a prompt together ---------------------------------
@@ -133,6 +143,24 @@ class PromptResamples:
     def estimate_average(self, columns: Sequence[Column]) -> RateEstimate:
         """Estimate the mean over columns of their shares, each with the same weight."""
         return self._estimate(*self._resample_means(columns))
+
+    def estimate_difference(self, one: Column, other: Column) -> RateEstimate:
+        """Estimate by how much the mean of one column is above that of another."""
+        means, counts, drawn = self._resample_means([one, other])
+        n_prompts, low, high = int((counts > 0).all(axis=1).sum()), float("nan"), float("nan")
+        differences = drawn[:, 0] - drawn[:, 1]
+        differences = differences[~np.isnan(differences)]
+        if n_prompts > 1 and differences.size:
+            low, high = compute_percentiles(
+                differences, tail=self._tail, n_prompts=n_prompts
+            ).tolist()
+        return RateEstimate(
+            value=float(means[0] - means[1]),
+            low=low,
+            high=high,
+            n=round(counts[:, 0].sum()),
+            n_prompts=n_prompts,
+        )
 
     def _resample_means(
         self, columns: Sequence[Column]

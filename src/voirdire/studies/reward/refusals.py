@@ -62,7 +62,7 @@ def _label_refuses(label: str | None) -> float:
 
 def count_refusal_errors(
     comparisons: RatedComparisons, resamples: PromptResamples
-) -> tuple[RefusalErrors, ...]:
+) -> tuple[tuple[RefusalErrors, ...], dict[str, Column]]:
     """Count prompts whose best-rewarded completion refuses wrongly, or wrongly does not.
 
     Parameters
@@ -74,8 +74,9 @@ def count_refusal_errors(
 
     Returns
     -------
-    tuple of RefusalErrors
-        Per behavior and signal. Only prompts count that have completions of both kinds. Where
+    tuple of RefusalErrors, and dict of str to Column
+        Per behavior and signal; and by the kind of error the shares behind the reward as it is
+        paid. Only prompts count that have completions of both kinds. Where
         several completions are rewarded best, their share counts.
 
     Notes
@@ -97,9 +98,17 @@ def count_refusal_errors(
             _compute_shares(comparisons, row, word, by="judge", refuses=by_judge)
         )
     rates = resamples.estimate_means([column for _, column in figures])
-    return tuple(
+    rows = tuple(
         RefusalErrors(**place, rate=rate) for (place, _), rate in zip(figures, rates, strict=True)
     )
+    parts: dict[str, list[Column]] = {}
+    for place, column in figures:
+        if place["signal"] == "total":
+            parts.setdefault(place["kind"], []).append(column)
+    return rows, {
+        kind: (np.concatenate([x for x, _ in own]), np.concatenate([y for _, y in own]))
+        for kind, own in parts.items()
+    }
 
 
 def _compute_shares(

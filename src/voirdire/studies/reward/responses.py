@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BehaviorComparisons",
     "ExaminationRequest",
+    "NamedColumn",
     "Part",
     "RatedComparisons",
     "RatedItems",
@@ -50,6 +51,10 @@ __all__ = [
     "read_base_reward",
     "read_responses",
 ]
+
+
+NamedColumn: TypeAlias = "tuple[Sequence[str], NDArray[np.float64]]"
+"""The name of the prompt and the value of each item."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,12 +69,19 @@ class ExaminationRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Part:
-    """What one part of an examination gives: fields of the record, and what settings say of it."""
+    """What one part of an examination gives: fields of the record, and what settings say of it.
+
+    Attributes
+    ----------
+    columns : mapping of str to (sequence of str, ndarray of float)
+        By figure the names of prompts, and the values whose mean it is.
+    """
 
     figures: Mapping[str, Any]
     notes: Sequence[RewardNote]
     dropped: Sequence[Dropped]
     settings: Mapping[str, Any]
+    columns: Mapping[str, NamedColumn] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
