@@ -43,7 +43,10 @@ def t_by_loops(d, edge, who):
     """The t-test with items of one person dependent, by its formula."""
     n, rest = len(d), d - np.mean(d)
     people = sorted({person for row in who for person in row})
-    clustered = sum(sum(rest[i] for i, row in enumerate(who) if p in row) ** 2 for p in people)
+    clustered = 0.0
+    for person in people:
+        own = [rest[i] for i, row in enumerate(who) if person in row]
+        clustered += sum(own) ** 2 / (1 - len(own) / n)
     clustered -= sum((len(row) - 1) * rest[i] ** 2 for i, row in enumerate(who))
     variance = max(clustered, sum(rest**2)) * n / (n - 1)
     t = (np.mean(d) - edge) * n / math.sqrt(variance)

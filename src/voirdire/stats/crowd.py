@@ -6,15 +6,24 @@ Item i has the persons :math:`H_i`, each of whom is compared with the judge as e
 p-value is the larger of two. The first is that of a t-test of the :math:`d_i` whose variance counts
 items of one person as dependent,
 
-.. math:: V = \frac{n}{n-1} \max\Big(\sum_a \big(\sum_{i \ni a} r_i\big)^2
+.. math:: V = \frac{n}{n-1} \max\Big(\sum_a \frac{\big(\sum_{i \ni a} r_i\big)^2}{1 - n_a / n}
           - \sum_i (|H_i| - 1) r_i^2,\ \sum_i r_i^2\Big), \qquad r_i = d_i - \bar d,
 
-with one degree of freedom less than there are persons, or items if these are fewer. The second is
-the exact test's of the summed shares, wins rounded down and losses up.
+with :math:`n_a` the items of person a and one degree of freedom less than there are persons, or
+items if these are fewer. The denominator makes up for the mean having followed the person's own
+items, as CR2 does for clusters [1]_: without it six people and 1,000 items pass a judge at the edge
+in .097 of the studies, with it in .061 (20,000 simulations; .041 with 300 items; .052 with 20
+people and 1,000 items). The second p-value is the exact test's of the summed shares, wins rounded
+down and losses up.
 
 Items are taken to be drawn at random, persons to be assigned to them at random and to label
 independently. A weak crowd lets weak judges pass: where people err on 15% of the items, a coin is
 at the edge of ε = .2. So ε is at most .1 here.
+
+References
+----------
+.. [1] R. M. Bell and D. F. McCaffrey, "Bias Reduction in Standard Errors for Linear Regression with
+   Multi-Stage Samples", Survey Methodology 28(2), pages 169-181, 2002.
 """
 
 from __future__ import annotations
@@ -154,8 +163,9 @@ def _test_mean(
     n_items, distance = len(values), float(values.mean()) - edge
     rest = values - values.mean()
     by_person = np.bincount(people, weights=rest[items])
+    left = np.maximum(1 - np.bincount(people) / n_items, 1 / n_items)
     n_roles = np.bincount(items, minlength=n_items)
-    variance = np.sum(by_person**2) - np.sum((n_roles - 1) * rest**2)
+    variance = np.sum(by_person**2 / left) - np.sum((n_roles - 1) * rest**2)
     variance = max(float(variance), float(np.sum(rest**2))) * n_items / (n_items - 1)
     if variance < SAME:
         return 0.0 if distance < -SAME else 1.0
