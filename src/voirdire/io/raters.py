@@ -184,23 +184,23 @@ def _agree_with_others(labels: NDArray[Any]) -> NDArray[np.float64]:
     """Estimate how much each rater agrees with the others beyond chance, and the errors of it."""
     is_number = labels.dtype.kind == "f"
     is_there = ~np.isnan(labels) if is_number else labels >= 0
+    n_labels = np.count_nonzero(is_there, axis=1)
     found = np.full((2, labels.shape[1]), np.nan)
     for place in range(labels.shape[1]):
-        rest = np.delete(is_there, place, axis=1)
-        rows = is_there[:, place] & rest.any(axis=1)
-        mine = labels[rows, place]
-        others, rest = np.delete(labels, place, axis=1)[rows], rest[rows]
+        rows = is_there[:, place] & (n_labels > 1)
+        mine, everyone, n_others = labels[rows, place], labels[rows], n_labels[rows] - 1
         if len(mine) < _FEWEST_ITEMS:
             continue
         if is_number:
-            panel = np.where(rest, others, 0.0).sum(axis=1) / rest.sum(axis=1)
+            panel = (np.nansum(everyone, axis=1) - mine) / n_others
             gains = (mine - mine.mean()) * (panel - panel.mean())
         else:
-            shares = ((others == mine[:, None]) & rest).sum(axis=1) / rest.sum(axis=1)
-            weights = rest / rest.sum(axis=1, keepdims=True)
-            n_codes = int(labels.max()) + 1
-            theirs = np.bincount(others[rest], weights=weights[rest], minlength=n_codes) / len(mine)
-            gains = shares - theirs[mine].mean()
+            same = np.count_nonzero(everyone == mine[:, None], axis=1) - 1
+            weights = is_there[rows] / n_others[:, None]
+            weights[:, place] = 0.0
+            codes = np.maximum(everyone, -1).ravel() + 1
+            theirs = np.bincount(codes, weights=weights.ravel()) / len(mine)
+            gains = same / n_others - theirs[mine + 1].mean()
         found[:, place] = gains.mean(), gains.std() / np.sqrt(len(gains))
     return found
 

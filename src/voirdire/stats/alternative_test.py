@@ -139,8 +139,7 @@ def alt_test(
     >>> result.winning_rate, result.outcome
     (1.0, 'passed')
     """
-    known = [row.name for row in fields(TestPlan)] + [*inspect.signature(alt_test).parameters]
-    check_names(settings, known, of="alt_test")
+    check_names(settings, _KNOWN, of="alt_test")
     plan = change_fields(plan or TestPlan(n_resamples=0), settings)
     names = names or Names()
     labels = compare_labels(
@@ -196,6 +195,9 @@ def alt_test(
     ]
 
 
+_KNOWN = [row.name for row in fields(TestPlan)] + [*inspect.signature(alt_test).parameters]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Names:
     """Names in the results.
@@ -231,7 +233,10 @@ class _Part:
         plan: TestPlan,
     ) -> None:
         self.names, self.plan, self.judges = names, plan, judges
-        labels = labels.take(slice(None) if asked.all() else asked, judges)
+        alone = len(judges) < labels.judges.shape[1]
+        labels = labels.take(
+            slice(None) if asked.all() else asked, judges if alone else slice(None)
+        )
         settings = labels.settings
         self.panel = describe_panel(labels, label=names.label)
         controls = make_controls(labels, seed=plan.seed)
@@ -248,13 +253,7 @@ class _Part:
             self.n_failures = labels.failed.sum(axis=0).tolist()
         self.sums: list[tuple[OutcomeSums, OutcomeSums]] = []
         self.n_items: list[int] = []
-        for outcomes, lost in labels.judge_outcomes():
-            sums = labels.sum(outcomes)
-            self.sums.append((sums, sums if lost is outcomes else labels.sum(lost)))
-            compared = outcomes >= 0
-            if settings.excluded is not None:
-                compared[settings.excluded] = False
-            self.n_items.append(int(np.count_nonzero(compared.any(axis=0))))
+        self._sum_judges()
         self.yardsticks: Yardsticks | None = None
         self.gaps: list[PairedGap] = []
         self.control_rows: list[tuple[ControlResult, ...]] = [()] * len(settings.epsilons)
@@ -268,6 +267,16 @@ class _Part:
                 if not (sums.n_items >= settings.min_items).any():
                     crowd = compare_with_crowd(labels, place, controls, label=names.label)
                     self.crowds[judges[place]] = crowd
+
+    def _sum_judges(self) -> None:
+        """Sum the judges' outcomes, failures left out and lost, and count their items."""
+        for outcomes, lost in self.labels.judge_outcomes():
+            sums = self.labels.sum(outcomes)
+            self.sums.append((sums, sums if lost is outcomes else self.labels.sum(lost)))
+            compared = outcomes >= 0
+            if self.labels.settings.excluded is not None:
+                compared[self.labels.settings.excluded] = False
+            self.n_items.append(int(np.count_nonzero(compared.any(axis=0))))
 
     def _measure_controls(self, controls: Controls) -> None:
         """Test the controls, and compare the judges with the best constant of them."""

@@ -154,8 +154,10 @@ class Comparison:
         step = max(1, _CELLS_AT_ONCE // max(self.humans.size * self.scorer.cell_width, 1))
         for start in range(0, answers.shape[1], step):  # several judges at once where items are few
             columns = np.ascontiguousarray(answers[:, start : start + step].T)
-            parts = [block.outcomes(columns[:, part]) for part, block in self.blocks]
-            yield from parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+            outcomes = np.empty((len(columns), *self.humans.T.shape), dtype=np.int8)
+            for part, block in self.blocks:
+                outcomes[..., part] = block.outcomes(columns[:, part])
+            yield from outcomes
 
     def judge_outcomes(
         self, judges: Sequence[int] | None = None
@@ -493,9 +495,9 @@ def make_controls(labels: Comparison, *, seed: int) -> Controls | None:
     if not len(pool):
         return None
     dtype = pool.dtype if pool.dtype.kind == "f" else np.min_scalar_type(-labels.n_codes - 1)
-    columns = [np.full(n_items, value) for value in constants]
-    columns += [pool[rng.integers(0, len(pool), n_items, dtype=np.int32)], labels.majority()]
+    columns = [pool[rng.integers(0, len(pool), n_items, dtype=np.int32)], labels.majority()]
     columns += [] if labels.reference is None else [labels.reference]
+    columns = [np.broadcast_to(value, n_items) for value in constants] + columns
     return Controls(
         kinds=[*["constant"] * len(constants), "random", "majority_vote", "reference"][
             : len(columns)

@@ -202,6 +202,7 @@ def _test_two_sided(gap: PairedGap, labels: Comparison, plan: TestPlan) -> dict[
 
 
 _NO_ERROR = 1e-12
+_ITEMS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,8 +210,8 @@ class PairedGap:
     """How much closer to the annotators one judge is than another, on items that both answered.
 
     `advantage` and `other` are ρ of the two, `error` the standard error of their difference;
-    `differing` are the differences of the items (or clusters) on which the two fare differently,
-    and `n_items` counts the items. Figures are nan where no annotator can be tested.
+    `n_differ` counts the items (or clusters) on which the two fare differently, and `differing` are
+    their differences, where they are few. Figures are nan where no annotator can be tested.
     """
 
     advantage: float
@@ -218,38 +219,49 @@ class PairedGap:
     error: float
     n_units: int
     n_items: int
+    n_differ: int
     differing: NDArray[np.float64]
 
     @staticmethod
     def between(first: NDArray[np.int8], second: NDArray[np.int8], labels: Comparison) -> PairedGap:
         """Compare the outcomes of two judges, each of shape (n_annotators, n_items)."""
         both = (first >= 0) & (second >= 0)
-        tested = np.count_nonzero(both, axis=1) >= labels.settings.min_items
+        n_compared = np.count_nonzero(both, axis=1)
+        tested = n_compared >= labels.settings.min_items
         if labels.settings.excluded is not None:
             tested[labels.settings.excluded] = False
         weights = labels.weights(np.where(both, first, NO_OUTCOME))
         mass = both if weights is None else weights
-        won = [(outcomes < HUMAN_WINS) & both for outcomes in (first, second)]
-        gap: NDArray[Any] = won[0].view(np.int8) - won[1].view(np.int8)
-        total = np.where(tested, mass.sum(axis=1), 1.0)
-        rates = [(row if weights is None else row * mass).sum(axis=1) / total for row in won]
+        total = np.where(tested, n_compared if weights is None else mass.sum(axis=1), 1.0)
+        rates = []
+        for outcomes in (first, second):
+            won = (outcomes < HUMAN_WINS) & both
+            counts = np.count_nonzero(won, axis=1) if weights is None else (won * mass).sum(axis=1)
+            rates.append(counts / total)
         share = tested / (total * max(int(tested.sum()), 1))
-        advantages = [float(x[tested].mean()) if tested.any() else np.nan for x in rates]
-        gains = np.einsum("j,ji->i", share, gap if weights is None else gap * mass)
-        rest = gains - np.einsum("j,ji->i", share * (rates[0] - rates[1]), mass)
-        met = both[tested].any(axis=0)
+        offset = share * (rates[0] - rates[1])
+        gains, rest = np.empty((2, both.shape[1]))
+        for start in range(0, both.shape[1], _ITEMS_AT_ONCE):
+            part = slice(start, start + _ITEMS_AT_ONCE)
+            ahead = (first[:, part] < HUMAN_WINS).astype(np.int8)
+            gap = (ahead - (second[:, part] < HUMAN_WINS)) * mass[:, part]
+            gains[part] = share @ gap
+            rest[part] = gains[part] - offset @ mass[:, part]
+        met: NDArray[np.bool_] = both[tested].any(axis=0)
         units = take_units(labels.clusters, met)
-        of_units, sums = sum_units(rest[met], units), sum_units(gains[met], units)
-        differs = sum_units((np.abs(gains[met]) > _NO_ERROR).astype(np.float64), units) > 0
-        n_units = len(of_units)
+        gains, of_units = gains[met], sum_units(rest[met], units)
+        differs = sum_units((np.abs(gains) > _NO_ERROR).astype(np.float64), units) > 0
+        n_differ, n_units = int(np.count_nonzero(differs)), len(of_units)
         correction = n_units / (n_units - 1) if n_units > 1 else np.nan
+        advantages = [float(x[tested].mean()) if tested.any() else np.nan for x in rates]
         return PairedGap(
             advantage=advantages[0],
             other=advantages[1],
-            error=float(np.sqrt(correction * (of_units**2).sum())),
+            error=float(np.sqrt(correction * (of_units @ of_units))),
             n_units=n_units,
-            n_items=int(np.count_nonzero(met)),
-            differing=sums[differs],
+            n_items=len(gains),
+            n_differ=n_differ,
+            differing=sum_units(gains, units)[differs if n_differ <= MOST_FLIPPED else []],
         )
 
     @cached_property
@@ -267,7 +279,7 @@ class PairedGap:
             p_value = 0.0 if difference > _NO_ERROR else 1.0
         else:
             p_value = float(stdtr(self.n_units - 1, -difference / self.error))
-        if 0 < len(self.differing) <= MOST_FLIPPED:
+        if 0 < self.n_differ <= MOST_FLIPPED:
             p_value = max(p_value, float(flip_signs(self.differing)[-1]))
         return p_value
 

@@ -80,7 +80,7 @@ def decide_outcome(
     if passes(rate):
         facts |= {"constant": constant, "advantage_probability": gap.advantage}
         facts |= {"constant_advantage": gap.other, "p_value": gap.p_value}
-        n_differ, p_value = len(gap.differing), format_p(gap.p_value)
+        n_differ, p_value = gap.n_differ, format_p(gap.p_value)
         if 0 < n_differ <= MOST_FLIPPED:
             facts["n_differ"] = n_differ
             p_value += f"; {n_differ} item{' differs' if n_differ == 1 else 's differ'}"

@@ -150,11 +150,11 @@ def _qualify(result: AltTestResult, careless: Sequence[str]) -> AltTestResult:
 
     Take the outcome back where judge and annotators have no vocabulary in common.
     """
-    beaten = [row.annotator for row in result.annotators if row.rejected]
-    beaten = [name for name in beaten if name in careless]
-    others = [row for row in result.annotators if row.annotator not in careless]
+    rows = result.annotators if careless and result.outcome == "passed" else ()
+    beaten = [row.annotator for row in rows if row.rejected and row.annotator in careless]
+    others = [row for row in rows if row.annotator not in careless]
     n_shown = sum(row.rejected for row in others)
-    if result.outcome == "passed" and beaten and 2 * n_shown < len(others):
+    if beaten and 2 * n_shown < len(others):
         sentence = (
             f"it passes by annotators who stand apart from the others ({list_names(beaten)}): of "
             f"the others it is shown within ε for {n_shown} of {len(others)}"

@@ -215,13 +215,13 @@ def _find_labels(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         codes = np.searchsorted(values, columns)
         codes[missing] = -1
         return values, codes.astype(_smallest_type(values))
-    columns = columns.astype(np.int64, copy=False)
     seen = np.zeros(int(matrix.max(initial=-1)) + 2, dtype=np.bool_)
-    seen[columns] = True  # -1 marks the last, no label
+    for column in columns:  # one by one, to bound memory
+        seen[column] = True  # -1 marks the last, no label
     values = np.flatnonzero(seen[:-1])
     table = np.full(len(seen), -1, dtype=_smallest_type(values))
     table[values] = np.arange(len(values))
-    return values, table[columns]
+    return values, np.stack([table[column] for column in columns])
 
 
 def _smallest_type(values: NDArray[Any]) -> np.dtype[Any]:
