@@ -120,12 +120,18 @@ class Combiner:
     def __init__(self, model: RewardModel, *, center: bool = False) -> None:
         self.model = model
         self.weights = {name: model.weight_vector(name) for name in model.behaviors}
-        self.centers = _read_centers(model) if center else {}
+        self.centers = {x: float(row.mean) for x, row in model.behaviors.items() if center}
+        for name, mean in self.centers.items():
+            if not math.isfinite(mean):
+                msg = (
+                    f"`center` must be left out for reward {shorten(model.name)!r}, got it: the "
+                    f"mean of its behavior {name!r} is unknown. Fit the reward on comparisons."
+                )
+                raise InputError(msg)
         self.guards = Guards(
             model.gate,
             {name: row.guard for name, row in model.behaviors.items()},
         )
-        self._known = {row.id for row in model.rubric.behaviors}
         self._needed = (
             *list_paying_propositions(model),
             *list_paying_answers(model, *model.behaviors),
@@ -204,10 +210,15 @@ class Combiner:
         if given is None:
             rule -= [self.centers.get(name, 0.0) if name else 0.0 for name in item_behaviors]
         rule[~is_reward(rule)] = np.nan
+        with np.errstate(over="ignore"):
+            rewards = np.asarray(rule + base)
+        for place in np.flatnonzero(~is_reward(rewards)).tolist():
+            missing.setdefault(ids[place], base_reasons.get(ids[place], TOO_LARGE))
+        rewards[~is_reward(rewards)] = np.nan
         return Scores(
             items=ids,
             behaviors=item_behaviors,
-            rewards=_add_base(rule, base, ids, missing, base_reasons),
+            rewards=rewards,
             base_rewards=base,
             rule_rewards=rule,
             gated=gated,
@@ -228,7 +239,12 @@ class Combiner:
         for behavior, rows in group_rows(behaviors).items():
             ids = [judged.items[row] for row in rows.tolist()]
             if behavior not in self.weights:
-                missing |= dict.fromkeys(ids, self._explain_no_weights(behavior))
+                is_known = behavior in {row.id for row in self.model.rubric.behaviors}
+                why = f"no weights for behavior {behavior!r}"
+                if not is_known:
+                    unknown = f"unknown behavior {shorten(behavior or '')!r}"
+                    why = _NO_BEHAVIOR if behavior is None else unknown
+                missing |= dict.fromkeys(ids, why)
                 continue
             values = self.model.feature_values(
                 behavior, probabilities[rows], propositions=self.model.columns
@@ -238,16 +254,12 @@ class Combiner:
             weighs = self.weights[behavior] != 0
             lacks = np.asarray(np.isnan(values[:, weighs]).any(axis=1))
             for place in np.flatnonzero(~is_reward(rule[rows])).tolist():
-                name = ids[place]
-                missing[name] = _explain_no_rule(judged, name) if lacks[place] else TOO_LARGE
+                # its verdicts may be there, but the probabilities of all classes be 0
+                why = judged.missing.get(ids[place], "no class probability")
+                if why != NO_VERDICT and ids[place] in judged.missing:
+                    why = f"failed verdict: {shorten(why)}"
+                missing[ids[place]] = why if lacks[place] else TOO_LARGE
         return rule, missing, features
-
-    def _explain_no_weights(self, behavior: str | None) -> str:
-        if behavior is None:
-            return _NO_BEHAVIOR
-        if behavior in self._known:
-            return f"no weights for behavior {behavior!r}"
-        return f"unknown behavior {shorten(behavior)!r}"
 
 
 def list_paying_answers(model: RewardModel, *behaviors: str) -> list[str]:
@@ -257,41 +269,6 @@ def list_paying_answers(model: RewardModel, *behaviors: str) -> list[str]:
         for name in model.columns[len(model.rubric.propositions) :]
         if any(model.behaviors[own].weights.get(name, 0.0) for own in behaviors)
     ]
-
-
-def _explain_no_rule(judged: Verdicts, name: str) -> str:
-    reason = judged.missing.get(name)
-    if reason is None:  # its verdicts are there, but the probabilities of all classes are 0
-        return "no class probability"
-    return NO_VERDICT if reason == NO_VERDICT else f"failed verdict: {shorten(reason)}"
-
-
-def _add_base(
-    rule: NDArray[np.float64],
-    base: NDArray[np.float64],
-    items: Sequence[str],
-    missing: dict[str, str],
-    base_reasons: Mapping[str, str],
-) -> NDArray[np.float64]:
-    """Add base and rule rewards; write why others are missing, where no reason is there yet."""
-    with np.errstate(over="ignore"):
-        rewards = np.asarray(rule + base)
-    for place in np.flatnonzero(~is_reward(rewards)).tolist():
-        name = items[place]
-        missing.setdefault(name, base_reasons.get(name, TOO_LARGE))
-    rewards[~is_reward(rewards)] = np.nan
-    return rewards
-
-
-def _read_centers(model: RewardModel) -> dict[str, float]:
-    for row in model.behaviors.values():
-        if not np.isfinite(row.mean):
-            msg = (
-                f"`center` must be left out for reward {shorten(model.name)!r}, got it: the mean "
-                f"of its behavior {row.behavior!r} is unknown. Fit the reward on comparisons."
-            )
-            raise InputError(msg)
-    return {name: float(row.mean) for name, row in model.behaviors.items()}
 
 
 def group_rows(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:

@@ -157,7 +157,9 @@ class _Search:
             point, duals = self._solve_band(residual, size, start=y, goal=aim / 10)
             moved = problem.gap - problem.reduced.score_pairs(point.y)
             objective = self._compute_objective(point.y, moved)
-            gap = objective - self._compute_bound(duals, point.z) + point.outside
+            push = problem.reduced.weigh_pairs(duals) + point.z @ problem.edges
+            bound = float(duals @ problem.gap - push @ push / (2 * self.l2))
+            gap = objective - bound + point.outside
             if gap <= aim or size == self.n_pairs:
                 return HingePoint(point.y, duals, point.z, self.n_steps)
             if objective >= reached or gap > last_gap / 10:
@@ -205,10 +207,6 @@ class _Search:
     def _compute_objective(self, y: NDArray[np.float64], residual: NDArray[np.float64]) -> float:
         loss = self.problem.weight @ np.maximum(residual, 0.0)
         return float(loss + self.l2 / 2 * (y @ y))
-
-    def _compute_bound(self, duals: NDArray[np.float64], bound_duals: NDArray[np.float64]) -> float:
-        push = self.problem.reduced.weigh_pairs(duals) + bound_duals @ self.problem.edges
-        return float(duals @ self.problem.gap - push @ push / (2 * self.l2))
 
 
 class _SmoothedLoss:
@@ -323,7 +321,10 @@ class _InteriorPoint:
         best, best_point = np.inf, (self.y, self._a, self.z)
         lowest, least_off, idle = np.inf, np.inf, 0
         while True:
-            (gap, off), mu = self._measure(), self._compute_mu()
+            gap, off = self._measure()
+            # the mean of au and bs, and of tz in its own weight
+            products = self.weight @ (self._a * self._u + self._b * self._s) + self._t @ self.z
+            mu = float(products) / self._total
             idle = 0 if mu < 0.9 * lowest or off < 0.9 * least_off else idle + 1
             lowest, least_off = min(mu, lowest), min(off, least_off)
             if gap < best:
@@ -344,19 +345,19 @@ class _InteriorPoint:
         off = float(np.abs(self._unbalanced).max(initial=0.0))
         return float(loss - bound) + self.outside, off
 
-    def _compute_mu(self) -> float:
-        """Compute the mean of au and bs, and of tz in its own weight."""
-        total = self.weight @ (self._a * self._u + self._b * self._s) + self._t @ self.z
-        return float(total) / self._total
-
     def _take_step(self, mu: float) -> bool:
         """Take one step along the path; False where the system can no longer be solved."""
         self._slope_u, self._slope_s = self._u / self._a, self._s / self._b
         self._stiffness = 1 / (self._slope_u + self._slope_s)
         self._pinch = self.z / self._t
         self._edge_off = self.edges @ self.y - self._t
-        if not self._factor_system():
+        self._tilt = self.weight * self._stiffness
+        matrix = compute_weighted_gram(self.columns, self._tilt)
+        matrix += (self.edges.T * self._pinch) @ self.edges
+        matrix.flat[:: matrix.shape[0] + 1] += self.l2
+        if (solve_system := _factor_matrix(matrix)) is None:
             return False
+        self._solve_system = solve_system
         first = self._find_move(self._residual, lift=self.z)
         bent_u, bent_s, bent_t = first.a * first.u, -first.a * first.s, first.z * first.t
         length = self._find_longest_step(first)
@@ -381,18 +382,6 @@ class _InteriorPoint:
         self._s += length * move.s
         self._t += length * move.t
         self.n_steps += 1
-        return True
-
-    def _factor_system(self) -> bool:
-        self._tilt = self.weight * self._stiffness
-        matrix = compute_weighted_gram(self.columns, self._tilt)
-        if self.z.size:
-            matrix += (self.edges.T * self._pinch) @ self.edges
-        matrix.flat[:: matrix.shape[0] + 1] += self.l2
-        solve_system = _factor_matrix(matrix)
-        if solve_system is None:
-            return False
-        self._solve_system = solve_system
         return True
 
     def _find_move(

@@ -399,24 +399,18 @@ def find_null_directions(rows: NDArray[np.float64], *, tolerance: float) -> NDAr
     directions = np.eye(n_features)[:, length == 0]
     live = np.flatnonzero(length)
     if live.size:
-        axes = _find_null_axes(rows[:, live] / length[live], tolerance)
+        scaled = rows[:, live] / length[live]
+        # Squares lose half of the digits, so they only say where to look.
+        squares, axes = np.linalg.eigh(scaled.T @ scaled)
+        axes = axes[:, squares < _SUSPECT]
+        if axes.shape[1]:
+            triangle = np.linalg.qr(scaled @ axes, mode="r")
+            _, lengths, turn = np.linalg.svd(triangle, full_matrices=True)
+            is_null = np.ones(axes.shape[1], bool)
+            is_null[: lengths.size] = lengths <= tolerance
+            axes = axes @ turn[is_null].T
         more = np.zeros((n_features, axes.shape[1]))
         more[live] = axes / length[live][:, None]
         # Directions differ in length by as much as features do in scale.
         directions = np.hstack([directions, more / np.abs(more).max(axis=0, initial=1e-300)])
     return np.linalg.qr(directions)[0] if directions.shape[1] else directions
-
-
-def _find_null_axes(rows: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """Find null directions of a matrix whose columns have length 1."""
-    # Squares lose half of the digits, so they only say where to look.
-    squares, axes = np.linalg.eigh(rows.T @ rows)
-    axes = axes[:, squares < _SUSPECT]
-    if not axes.shape[1]:
-        return axes
-    triangle = np.linalg.qr(rows @ axes, mode="r")
-    _, lengths, turn = np.linalg.svd(triangle, full_matrices=True)
-    is_null = np.ones(axes.shape[1], bool)
-    is_null[: lengths.size] = lengths <= tolerance
-    null: NDArray[np.float64] = axes @ turn[is_null].T
-    return null

@@ -157,7 +157,13 @@ def _minimize_linear(
 
     Gives the weights of least norm, a lower bound of every objective, and the steps taken.
     """
-    l2, n_steps, least = _choose_small_l2(problem), 0, np.inf
+    # a λ whose gradient is small beside that of one pair
+    few = slice(None, None, max(1, problem.gap.size // 1000))
+    lengths = (problem.reduced.write_columns(few) ** 2).mean(axis=1)
+    size, gap = lengths[lengths > 0].min(initial=np.inf), np.abs(problem.gap).mean()
+    l2, n_steps, least = 1e-9, 0, np.inf
+    if np.isfinite(size) and gap > 0:
+        l2 = _FIRST_SHARE * float(problem.weight.mean()) * float(size) / float(gap)
     for _ in range(_MAX_TRIES):
         point = minimize_hinge(problem, l2=l2, goal=_LINEAR_GOAL * _FINER, start=start)
         n_steps += point.n_steps
@@ -173,16 +179,6 @@ def _minimize_linear(
             least, best = objective - bound, (weights, bound)
         start, l2 = point.coordinates, l2 * _SHRINK
     return *best, n_steps
-
-
-def _choose_small_l2(problem: PreparedProblem) -> float:
-    """Choose a λ whose gradient is small beside that of one pair."""
-    few = slice(None, None, max(1, problem.gap.size // 1000))
-    lengths = (problem.reduced.write_columns(few) ** 2).mean(axis=1)
-    size = float(lengths[lengths > 0].min(initial=np.inf))
-    gap = float(np.abs(problem.gap).mean())
-    is_known = np.isfinite(size) and gap > 0
-    return _FIRST_SHARE * float(problem.weight.mean()) * size / gap if is_known else 1e-9
 
 
 def _shift_duals(
@@ -212,7 +208,12 @@ def _choose_duals(
     from scipy.optimize import linprog
 
     residual = problem.gap - problem.differences.score_pairs(weights)
-    near = _find_nearest(np.abs(residual), n_weights=weights.size)
+    distance = np.abs(residual)
+    at_least = min(distance.size, _PAIRS_PER_WEIGHT * weights.size)
+    reach = max(
+        np.partition(distance, at_least - 1)[at_least - 1], _NEAR * max(1.0, distance.mean())
+    )
+    near = np.flatnonzero(distance <= reach)[:_MOST_PAIRS]
     duals = np.where(residual > 0, problem.weight, 0.0)
     duals[near] = 0.0
     weight = problem.weight[near]
@@ -237,14 +238,6 @@ def _choose_duals(
     free = np.zeros(duals.size, bool)
     free[near] = (shares > _FREE) & (shares < 1 - _FREE)
     return _cancel_gradient(problem, duals, free=free, is_pressed=bound_duals > _FREE)
-
-
-def _find_nearest(distance: NDArray[np.float64], *, n_weights: int) -> NDArray[np.int64]:
-    reach = _NEAR * max(1.0, float(distance.mean()))
-    at_least = min(distance.size, _PAIRS_PER_WEIGHT * n_weights)
-    reach = max(reach, float(np.partition(distance, at_least - 1)[at_least - 1]))
-    near: NDArray[np.int64] = np.flatnonzero(distance <= reach)[:_MOST_PAIRS]
-    return near
 
 
 def _cancel_gradient(
