@@ -106,15 +106,15 @@ def test_an_order_is_taken_as_it_is():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "must name at least one label, got ''"),
-        (" ; ", "must name at least one label"),
+        ("", "must be text that names at least one label, got ''"),
+        (" ; ", "names at least one label"),
         ("a, b", "must say of a label that it is better than another, got 'a', 'b' side by side"),
         ("a > b > a", "must not go in circles, got 'a' > 'b' > 'a'"),
         ("a > a", "must not go in circles, got 'a' > 'a'"),
         ("a > b; b > c; c > a", "must not go in circles"),
-        ("a >", "must have labels between its marks, got ''"),
+        ("a >", "must have labels between its marks, got 'a >'"),
         ("a,, b > c", "must have labels between its marks"),
-        (5, "must be text, got int"),
+        (5, "must be text that names at least one label, got int"),
     ],
 )
 def test_what_is_no_order_is_refused(spec, message):

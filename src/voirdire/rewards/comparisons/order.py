@@ -34,11 +34,12 @@ class LabelOrder:
 
     Attributes
     ----------
-    labels : tuple of str
-        All labels, best first: by level, and within a level as they were named.
+    levels : tuple of tuple of str
+        Labels by the length of the longest chain above them, best first; within a level as they
+        were named.
     """
 
-    labels: tuple[str, ...] = field(compare=False)
+    levels: tuple[tuple[str, ...], ...] = field(compare=False)
     _better: Mapping[str, frozenset[str]] = field(repr=False)
 
     @classmethod
@@ -77,7 +78,7 @@ class LabelOrder:
         >>> str(LabelOrder.of("full > part; part > none, rude"))
         'full > part > none, rude'
         """
-        order = spec if isinstance(spec, LabelOrder) else _close_order(_read_order(spec))
+        order = spec if isinstance(spec, LabelOrder) else _read_order(spec)
         names = order.labels if known is None else tuple(known)
         if unknown := [label for label in order.labels if label not in names]:
             msg = (
@@ -96,18 +97,14 @@ class LabelOrder:
         return self._better[label]
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels, best first."""
+        return tuple(label for level in self.levels for label in level)
+
+    @property
     def best(self) -> tuple[str, ...]:
         """The labels that no label is better than."""
         return self.levels[0]
-
-    @property
-    def levels(self) -> tuple[tuple[str, ...], ...]:
-        """Labels by the length of the longest chain above them, best first."""
-        depth = _count_above(self._better)
-        rows: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
-        for label in self.labels:
-            rows[depth[label]].append(label)
-        return tuple(tuple(row) for row in rows)
 
     @property
     def steps(self) -> tuple[tuple[str, str], ...]:
@@ -122,15 +119,15 @@ class LabelOrder:
 
     def __str__(self) -> str:
         """Write the order as text that `of` reads."""
-        levels = self.levels
-        if all(set(low) <= self._better[label] for high, low in pairwise(levels) for label in high):
-            return " > ".join(", ".join(row) for row in levels)
+        neighbours = pairwise(self.levels)
+        if all(set(low) <= self._better[label] for high, low in neighbours for label in high):
+            return " > ".join(", ".join(row) for row in self.levels)
         chains = []
         for label in self.labels:
             next_labels = self._list_next(label)
             if next_labels:
                 chains.append(f"{label} > {', '.join(next_labels)}")
-            elif label in levels[0]:
+            elif label in self.best:
                 chains.append(label)
         return "; ".join(chains)
 
@@ -179,10 +176,8 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
     names = tuple(row.name for row in rubric.behavior(behavior).classes)
     if _DEFAULT_NAMES.issuperset(names):
         whole = LabelOrder.of(_DEFAULT_ORDER)
-        kept = tuple(label for label in whole.labels if label in names)
-        return LabelOrder(
-            labels=kept, _better={label: whole.better(label) & {*kept} for label in kept}
-        )
+        kept = [label for label in whole.labels if label in names]
+        return _make_order({label: whole.better(label) & {*kept} for label in kept})
     if len(names) == 1 or names[0] == _BEST:
         return LabelOrder.of(" > ".join(names))
     if names[-1] == _BEST:
@@ -194,39 +189,22 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
     raise InputError(msg)
 
 
-def _read_order(spec: object) -> dict[str, set[str]]:
-    """Read chains of levels, each better than the next; labels with lower ones."""
-    if not isinstance(spec, str):
-        msg = f"`order` must be text, got {type(spec).__name__}. {_WAY_OUT}"
+def _read_order(spec: object) -> LabelOrder:
+    """Read chains of levels, each better than the next, and close them."""
+    if not isinstance(spec, str) or not spec.replace(";", "").strip():
+        got = repr(shorten(spec)) if isinstance(spec, str) else type(spec).__name__
+        msg = f"`order` must be text that names at least one label, got {got}. {_WAY_OUT}"
         raise InputError(msg)
-    if not spec.replace(";", "").strip():
-        msg = f"`order` must name at least one label, got {shorten(spec)!r}. {_WAY_OUT}"
-        raise InputError(msg)
-    steps: list[tuple[Iterable[str], Iterable[str]]] = []
+    steps: dict[str, list[str]] = {}
     for chain in filter(str.strip, spec.replace("\n", ";").split(";")):
-        levels = [level.split(",") for level in chain.split(">")]
-        steps += [*pairwise(levels), (levels[-1], ())]
-    lower_of: dict[str, set[str]] = {}
-    for high, low in steps:
-        lower = [_check_label(label) for label in low]
-        for label in high:
-            lower_of.setdefault(_check_label(label), set()).update(lower)
-    for label in [label for others in lower_of.values() for label in sorted(others)]:
-        lower_of.setdefault(label, set())
-    return lower_of
-
-
-def _check_label(label: str) -> str:
-    if not (word := label.strip()):
-        msg = f"`order` must have labels between its marks, got {shorten(label)!r}. {_WAY_OUT}"
-        raise InputError(msg)
-    return word
-
-
-def _close_order(lower_of: Mapping[str, set[str]]) -> LabelOrder:
-    """Make the transitive closure of the steps, which must have no cycle."""
+        levels = [[word.strip() for word in level.split(",")] for level in chain.split(">")]
+        if not all(map(all, levels)):
+            msg = f"`order` must have labels between its marks, got {shorten(chain)!r}. {_WAY_OUT}"
+            raise InputError(msg)
+        for high, low in pairwise([*levels, []]):
+            for label in high:
+                steps[label] = [*steps.get(label, ()), *low]
     try:
-        steps = {label: sorted(others) for label, others in lower_of.items()}
         worst_first = list(TopologicalSorter(steps).static_order())
     except CycleError as error:
         cycle = " > ".join(repr(shorten(word)) for word in reversed(error.args[1]))
@@ -234,28 +212,26 @@ def _close_order(lower_of: Mapping[str, set[str]]) -> LabelOrder:
         raise InputError(msg) from None
     closure: dict[str, frozenset[str]] = {}
     for label in worst_first:
-        closure[label] = frozenset(lower_of[label]).union(
-            *(closure[one] for one in lower_of[label])
-        )
-    better = {label: closure[label] for label in lower_of}
-    if len(better) > 1 and not any(better.values()):
+        closure[label] = frozenset(steps[label]).union(*(closure[one] for one in steps[label]))
+    if len(steps) > 1 and not any(closure.values()):
         msg = (
-            f"`order` must say of a label that it is better than another, got {_quote(better)} "
+            f"`order` must say of a label that it is better than another, got {_quote(steps)} "
             f"side by side. {_WAY_OUT}"
         )
         raise InputError(msg)
-    depth = _count_above(better)
-    return LabelOrder(labels=tuple(sorted(better, key=depth.__getitem__)), _better=better)
+    return _make_order({label: closure[label] for label in steps})
 
 
-def _count_above(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
-    """Count the steps of the longest chain above each label."""
+def _make_order(better: Mapping[str, frozenset[str]]) -> LabelOrder:
+    """Make an order of what each label is better than."""
     # What is better than a label is better than more labels, so it comes first in this order.
     depth = dict.fromkeys(better, 0)
     for label in sorted(better, key=lambda name: len(better[name]), reverse=True):
         for other in better[label]:
             depth[other] = max(depth[other], depth[label] + 1)
-    return depth
+    rows = range(max(depth.values()) + 1)
+    levels = tuple(tuple(label for label in better if depth[label] == row) for row in rows)
+    return LabelOrder(levels=levels, _better=better)
 
 
 def _quote(labels: Iterable[str]) -> str:
