@@ -23,7 +23,7 @@ from voirdire.reporting.pages.verdicts import (
     verdicts_view,
 )
 from voirdire.rewards import SlotCount, SynthesisSummary
-from voirdire.rewards.file_scoring import BehaviorScores, ScoringSummary
+from voirdire.rewards.scoring import BehaviorScores, ScoringSummary
 from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
 from voirdire.rewards.training.sample import SampleFiles, TrainingSample
 from voirdire.rubrics import load_rubric

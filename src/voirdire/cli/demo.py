@@ -146,9 +146,9 @@ def _judge_responses(folder: Path) -> Examination:
 
 def _fit_and_score(folder: Path) -> RewardExamination:
     """Fit, score and examine from the files in the folder: there are no other comparisons."""
-    from voirdire.rewards.file_scoring import score_file
     from voirdire.rewards.fitting.fit import fit_reward
     from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.scoring import score_file
     from voirdire.studies.reward.examine import examine_reward
 
     comparisons, verdicts = folder / COMPARISONS, folder / VERDICTS

@@ -43,7 +43,7 @@ _KINDS = {
     "n_files_there": "judging.folder_run.FolderSummary",
     "layout": "judging.summary.JudgingSummary",
     "replies": "judging.replies.ReplyListing",
-    "n_scored": "rewards.file_scoring.ScoringSummary",
+    "n_scored": "rewards.scoring.ScoringSummary",
     "slots": "rewards.synthesis.synthesize.SynthesisSummary",
     "reward_before": "rewards.training.replay.Replay",
 }

@@ -15,9 +15,9 @@ from voirdire.io.parts import Shard, list_parts, name_outputs
 from voirdire.judging.folder_run import list_settings, make_folder, name_store
 from voirdire.judging.model_settings import LlmJudge
 from voirdire.records.tables import Tabular
-from voirdire.rewards.file_scoring import ScoringSummary, score_file
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
+from voirdire.rewards.scoring import ScoringSummary, score_file
 from voirdire.rewards.settings import ScoringSettings
 from voirdire.rewards.verdict_source import choose_source
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from voirdire.judging.jury import JudgeLike
-    from voirdire.rewards.file_scoring import ScoringProgress
+    from voirdire.rewards.scoring import ScoringProgress
 
 __all__ = ["FolderScores", "score_folder"]
 

@@ -37,17 +37,16 @@ from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
     find_paid_against_demands,
 )
-from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedWeight
-from voirdire.rewards.fitting.weight_problem import UNDEFINED
+from voirdire.rewards.fitting.weight_problem import UNDEFINED, BehaviorFit, FittedWeight
 from voirdire.studies.reward.result import SEARCHED, NonsenseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from voirdire.rewards import RewardModel, SynthesisSummary
-    from voirdire.rewards.file_scoring import ScoringSummary
     from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.folder_scoring import FolderScores
+    from voirdire.rewards.scoring import ScoringSummary
     from voirdire.studies.reward.result import (
         FeatureDrive,
         FigureChange,

@@ -22,7 +22,6 @@ from voirdire.rewards.comparisons.data import hash_prompt, labelled_by_class
 from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.features import find_number_questions
-from voirdire.rewards.fitting.behavior_fitting import count_solves, fit_behavior
 from voirdire.rewards.fitting.judged_comparisons import (
     FitProgress,
     judge_comparisons,
@@ -31,6 +30,7 @@ from voirdire.rewards.fitting.judged_comparisons import (
     refuse_no_comparisons,
 )
 from voirdire.rewards.fitting.settings import FitSettings, choose_features
+from voirdire.rewards.fitting.weight_problem import count_solves, fit_behavior
 from voirdire.rewards.given_weights import list_versions, load_behavior_rubric, write_time
 from voirdire.rewards.guards import NOT_BEHIND, REST, choose_gate, choose_guard, list_rests
 from voirdire.rewards.model import BehaviorReward, RewardModel
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from voirdire.records import Certificate, Dropped, Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pairs import PairSet
-    from voirdire.rewards.fitting.behavior_fitting import BehaviorFit, FittedBehavior
     from voirdire.rewards.fitting.judged_comparisons import JudgedComparisons
+    from voirdire.rewards.fitting.weight_problem import BehaviorFit, FittedBehavior
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 

@@ -25,9 +25,9 @@ from voirdire.judging.outputs import STORE_NAME, TableWriter
 from voirdire.records import Failure, Verdicts
 from voirdire.records.tables import Tabular
 from voirdire.records.verdicts import NO_VERDICT
-from voirdire.rewards.file_scoring import SCORE_COLUMNS, make_reward_frame, open_rewards
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scores import NO_BASE, Combiner
+from voirdire.rewards.scoring import SCORE_COLUMNS, make_reward_frame, open_rewards
 from voirdire.rewards.settings import ReplaySettings
 from voirdire.rewards.training.completion_rows import (
     ITEM_COLUMNS,
