@@ -259,8 +259,7 @@ def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterat
                 "are the labels turned round?"
             )
             yield make_caution("turned_round", sentence, n_opposite=n_opposite, n_items=n)
-    labels = np.where(matrix.humans >= 0, matrix.humans, majority[:, np.newaxis])
-    contested = both & (labels != majority[:, np.newaxis]).any(axis=1)
+    contested = both & matrix.is_contested
     n_contested = int(np.count_nonzero(contested))
     if n_contested >= _FEWEST_CONTESTED and (answers == majority)[contested].all():
         sentence = (
@@ -284,8 +283,7 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         for label in matrix.categories
     ]
     counts = np.bincount(answers[answers >= 0], minlength=len(words))
-    human_codes = np.unique(matrix.humans[matrix.humans >= 0]).tolist()
-    human_words = sorted(set().union(*(words[code] for code in human_codes)))
+    human_words = sorted(set().union(*(words[code] for code in matrix.human_codes)))
     strange = {
         code: unknown_words
         for code in np.flatnonzero(counts).tolist()

@@ -97,6 +97,17 @@ class LabelMatrix:
         shares = majority_shares(self.humans, n_labels=max(len(self.categories), 2))
         return np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
 
+    @cached_property
+    def human_codes(self) -> list[int]:
+        """The codes that annotators use, in order."""
+        return np.unique(self.humans[self.humans >= 0]).tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def is_contested(self) -> NDArray[np.bool_]:
+        """Where an annotator's label is not that of the majority of the item."""
+        differs = (self.humans >= 0) & (self.humans != self.majority[:, np.newaxis])
+        return np.asarray(differs.any(axis=1))
+
     @property
     def is_numeric(self) -> bool:
         """Whether labels are numbers instead of codes."""
@@ -241,8 +252,11 @@ def align(
 
 def check_numbering(people: LabelTable, machines: LabelTable) -> None:
     """Refuse items that are counted from 0 on one side, and from 1 on the other."""
-    sides = [{*people.item.used()}, {*machines.item.used()}]
-    n_items = len(sides[0])
+    used = people.item.used(), machines.item.used()
+    n_items = len(used[0])
+    if len(used[1]) != n_items or ("0" in used[0]) == ("0" in used[1]):
+        return
+    sides = [set(names) for names in used]
     counts = [{str(first + place) for place in range(n_items)} for first in (0, 1)]
     if sides in (counts, counts[::-1]):
         spans = [f"0 to {n_items - 1}", f"1 to {n_items}"][:: 1 if sides == counts else -1]
@@ -305,8 +319,12 @@ def _count_unmatched(side: Side, name: str, question: str) -> dict[str | None, t
     """Count the items without annotations by rater; refuse a rater with only such items."""
     items, source = side.table.item, side.table.source
     dropped: dict[str | None, tuple[Dropped, ...]] = {}
-    for column, rater in enumerate(side.raters):
-        rows = np.flatnonzero(side.columns == column)
+    matched, strange_ones = (
+        np.bincount(side.columns[kept], minlength=len(side.raters))
+        for kept in (side.rows >= 0, side.rows < 0)
+    )
+    for column in np.flatnonzero((matched == 0) | (strange_ones > 0)).tolist():
+        rater, rows = side.raters[column], np.flatnonzero(side.columns == column)
         strange = rows[side.rows[rows] < 0]
         if len(strange) == len(rows):
             first = items.value(rows[0]) if len(rows) else "none"
