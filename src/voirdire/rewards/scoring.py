@@ -375,6 +375,7 @@ def score_items(
     retry_failures: bool = False,
     other_judge: bool = False,
     stopping: threading.Event | None = None,
+    source: VerdictSource | None = None,
 ) -> Scores:
     """Judge items in memory where there are no verdicts, and score them: `RewardModel.score`."""
     if behavior is not None:
@@ -388,7 +389,7 @@ def score_items(
     change = msgspec.structs.replace
     read = [x if x.behavior is not None else change(x, behavior=behavior) for x in read]
     replies = StoredReplies(store, retry_failures)
-    source = choose_source(model, verdicts, judge=judge, other_judge=other_judge)
+    source = source or choose_source(model, verdicts, judge=judge, other_judge=other_judge)
     scorer = BatchScorer(model, source, replies=replies, center=center)
     asked = hide_unknown_behaviors(read, model.rubric)
     judged = source.collect(asked, replies=replies, stopping=stopping)
@@ -401,15 +402,19 @@ async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, An
     if "stopping" in settings:
         msg = "`stopping` must be left out of `ascore`, got one. Cancel the task instead."
         raise InputError(msg)
+    asked = {"verdicts": None, "judge": None, "other_judge": False} | dict(settings)
+    whose = {name: asked[name] for name in ("judge", "other_judge")}
+    source = await asyncio.to_thread(choose_source, model, asked["verdicts"], **whose)
     stopping = threading.Event()
-    work = partial(score_items, model, items, stopping=stopping, **settings)
+    work = partial(score_items, model, items, stopping=stopping, source=source, **settings)
     scoring = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(scoring)
     except asyncio.CancelledError:
         stopping.set()
-        with suppress(KeyboardInterrupt, Exception):  # how a run ends that is stopped
-            await scoring
+        if isinstance(source, JudgeSource) and isinstance(source.plan.judge, EngineJudge):
+            with suppress(KeyboardInterrupt, Exception):  # how a run ends that is stopped
+                await scoring
         raise
 
 

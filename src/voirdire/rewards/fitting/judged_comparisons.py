@@ -284,8 +284,9 @@ def _refuse_lacking_worst(data: ComparisonData, pairs: Mapping[str, PairSet]) ->
     """
     for behavior, own in pairs.items():
         places = np.unique(np.concatenate([own.better, own.worse])).tolist()
-        named = {data.items[place].metadata.get(WORST_LABEL) for place in places} - {None}
-        for label in sorted(map(str, named - {data.labels[place] for place in places})):
+        named = (data.items[place].metadata.get(WORST_LABEL) for place in places)
+        worst = {str(label) for label in named if label is not None}
+        for label in sorted(worst - {data.labels[place] for place in places}):
             msg = (
                 f"{data.source}: behavior {behavior!r} must have completions of the label "
                 f"{shorten(label)!r}, the worst of its recipe, got none: the reward would not "
