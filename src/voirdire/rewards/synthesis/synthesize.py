@@ -321,7 +321,7 @@ def synthesize(
         made = list(run.make_completions(replies, stopping))
     return SynthesisResult(
         rows=tuple(run.make_row(each) for each in made if each.is_done),
-        rejected=tuple(_make_rejected(each) for each in made if not each.is_done),
+        rejected=tuple(run.make_row(each) for each in made if not each.is_done),
         summary=run.summarize(set_aside),
     )
 
@@ -377,10 +377,9 @@ def synthesize_file(
     def write(replies: StoredReplies, rows: IO[bytes], rejected: IO[bytes] | None) -> None:
         with closing(run.make_completions(replies, stopping)) as completions:
             for each in completions:
-                if each.is_done:
-                    rows.write(as_bytes(run.make_row(each)) + b"\n")
-                elif rejected is not None:
-                    rejected.write(as_bytes(_make_rejected(each)) + b"\n")
+                file = rows if each.is_done else rejected
+                if file is not None:
+                    file.write(as_bytes(run.make_row(each)) + b"\n")
 
     if str(output) == "-":
         set_aside = SetAside()
@@ -527,19 +526,6 @@ class _Completion:
         """Whether the last draft is right."""
         return bool(self.failed) and not self.failed[-1]
 
-    def describe(self) -> dict[str, Any]:
-        """Describe what was wanted, and what was written."""
-        return {
-            "id": self.id,
-            "group": self.prompt.id,
-            "behavior": self.prompt.behavior,
-            "label": self.slot.label,
-            "traits": self.traits.wanted,
-            "sampled": self.traits.sampled,
-            "attempts": len(self.failed),
-            "response": self.response,
-        }
-
     def check(
         self,
         labels: Mapping[str, bool],
@@ -564,11 +550,6 @@ class _Completion:
             label = shorten(self.slot.label)
             faults.append(f"class must be {label}, got {completion_class or 'none'}")
         return "; ".join(faults)
-
-
-def _make_rejected(completion: _Completion) -> dict[str, Any]:
-    about = completion.describe() | {"failed": completion.failed, "unmet": completion.unmet}
-    return {key: about[key] for key in _REJECTED}
 
 
 class _Run:
@@ -794,23 +775,32 @@ class _Run:
     # Results
 
     def make_row(self, completion: _Completion) -> dict[str, Any]:
-        """Make the row of a completion that is right; a prompt of one user text is that text."""
-        messages = completion.prompt.prompt
+        """Make the row of a completion, right or rejected; a prompt of one user text is that."""
+        prompt, messages = completion.prompt, completion.prompt.prompt
         is_text = len(messages) == 1 and messages[0].role == "user"
-        about = completion.describe() | {
-            "prompt": messages[0].content
-            if is_text
-            else [{"role": row.role, "content": row.content} for row in messages],
-            "worst_label": self._recipes.behaviors[str(completion.prompt.behavior)][-1].label,
+        turns = [{"role": row.role, "content": row.content} for row in messages]
+        about = {
+            "id": completion.id,
+            "prompt": messages[0].content if is_text else turns,
+            "response": completion.response,
+            "behavior": prompt.behavior,
+            "group": prompt.id,
+            "label": completion.slot.label,
+            "worst_label": self._recipes.behaviors[str(prompt.behavior)][-1].label,
+            "traits": completion.traits.wanted,
+            "sampled": completion.traits.sampled,
             "probabilities": completion.probabilities,
             "completion_class": completion.completion_class,
+            "attempts": len(completion.failed),
             "model": self._writer.name,
             "judge": self._judging.judge.name,
             "judge_fingerprint": self._judging.fingerprint,
             "recipes": self._recipes.title,
             "seed": self._writer.seed,
+            "failed": completion.failed,
+            "unmet": completion.unmet,
         }
-        return {key: about[key] for key in _ROW}
+        return {key: about[key] for key in (_ROW if completion.is_done else _REJECTED)}
 
     def summarize(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
