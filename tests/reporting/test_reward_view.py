@@ -260,11 +260,11 @@ def test_figures_stand_beside_those_of_an_older_reward(is_worse):
 
     found = read(MINIMAL | {"against": {"name": "v1"}, "changes": [change]})
 
-    [row] = found.table("reward.column.difference")
-    assert row["reward.column.figure"] == "searched, of words"
-    assert row["reward.column.new"].startswith("30.0% ")
-    assert row["reward.column.old"].startswith("5.0% ")
-    assert row["reward.column.verdict"] == ("worse" if is_worse else "not shown")
+    [row] = found.table("column.difference")
+    assert row["column.figure"] == "searched, of words"
+    assert row["column.new"].startswith("30.0% ")
+    assert row["column.old"].startswith("5.0% ")
+    assert row["column.verdict"] == ("worse" if is_worse else "not shown")
     assert (
         "Against v1 it is shown to be worse: searched, of words."
         if is_worse

@@ -226,11 +226,10 @@ def _say_change(facts: _Facts) -> Iterator[Said]:
         return
     worse = [_name_figure(row) for row in facts.report.changes if row.is_regression]
     old = Name(facts.report.against["name"], 40)
-    yield (
-        say("reward.against.worse", old=old, figures=Listing(tuple(map(say, worse))))
-        if (worse)
-        else say("reward.against.fine", old=old)
-    )
+    if worse:
+        yield say("reward.against.worse", old=old, figures=Listing(tuple(map(say, worse))))
+    else:
+        yield say("reward.against.fine", old=old)
 
 
 def _name_figure(row: FigureChange) -> str:
@@ -238,20 +237,21 @@ def _name_figure(row: FigureChange) -> str:
 
 
 def _changes_table(facts: _Facts) -> Table:
-    columns: dict[str, Any] = {
-        "reward.column.figure": _name_figure,
-        **_columns(_rate, new="new", old="old"),
-        "reward.column.difference": lambda row: say_with_ends(
-            row.difference.value, row.difference.low, row.difference.high
-        ),
-        "reward.column.verdict": lambda row: (
-            f"reward.state.{'worse' if row.is_regression else 'better'}"
-            if row.is_regression or row.difference.high < 0
-            else "reward.state.not_shown"
-        ),
-    }
-    caption = say("reward.against.caption", level=facts.level)
-    return Table.of(caption, facts.report.changes, columns, label="reward.against.title")
+    def state(row: FigureChange) -> Said:
+        is_better = row.difference.high < 0
+        return say(
+            f"outcome.{'worse' if row.is_regression else 'better' if is_better else 'not_shown'}"
+        )
+
+    columns: list[Column] = [
+        ("figure", lambda row: say(_name_figure(row))),
+        ("new", lambda row: say_rate(row.new)),
+        ("old", lambda row: say_rate(row.old)),
+        ("difference", lambda row: say_with_ends(row.difference.value, row.difference.low,
+                                                 row.difference.high)),
+        ("verdict", state),
+    ]  # fmt: skip
+    return Table.of(say("reward.against.caption", level=facts.level), facts.report.changes, columns)
 
 
 _STATES = {
