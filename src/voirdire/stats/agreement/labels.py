@@ -221,10 +221,10 @@ def _find_labels(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     values = np.flatnonzero(seen[:-1])
     table = np.full(len(seen), -1, dtype=_smallest_type(values))
     table[values] = np.arange(len(values))
-    codes = np.empty(columns.shape, dtype=table.dtype)
+    coded = np.empty(columns.shape, dtype=table.dtype)
     for place, column in enumerate(columns):
-        codes[place] = table[column]
-    return values, codes
+        coded[place] = table[column]
+    return values, coded
 
 
 def _smallest_type(values: NDArray[Any]) -> np.dtype[Any]:
