@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import time
+import warnings
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -45,7 +46,10 @@ def plain_loops(judges, humans, alignment):
 
 def bench_data_set(folder, alignment):
     import voirdire
+    from voirdire.errors import DoubtfulLabelsWarning
 
+    # some of the published judges answer with labels of their own
+    warnings.simplefilter("ignore", DoubtfulLabelsWarning)
     humans = json.loads((folder / "human_annotations.json").read_text(encoding="utf-8"))
     judges = json.loads((folder / "llm_annotations.json").read_text(encoding="utf-8"))
     whole = partial(voirdire.examine, humans=humans, alignment=alignment, epsilon=EPSILONS)
