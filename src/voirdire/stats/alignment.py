@@ -113,9 +113,6 @@ _ROUNDING = 1e-14
 _LARGEST_EXACT = 2**20
 """Up to this size, sums of squared differences of whole numbers are exact in floats."""
 
-_ITEMS_AT_ONCE = 1 << 15
-"""Items per block, to fit the cache."""
-
 
 class Scorer:
     """Scores labels pairwise, and compares sums of scores.
@@ -212,7 +209,8 @@ class _SquaredErrorScorer(Scorer):
     larger_is_closer = False
 
     def __init__(self, humans: NDArray[np.float64]) -> None:
-        scale, self._whole = _scale_of(humans)
+        known = humans[~np.isnan(humans)]
+        scale, self._whole = float(np.abs(known).max(initial=0.0)), _are_whole(known)
         self._unit = unit_of(scale)
         # 1e-9 of usual scores, and less for tiny labels
         self._tolerance = _TOLERANCE * min(scale / self._unit, 1.0)
@@ -260,25 +258,23 @@ class _FunctionScorer(Scorer):
         new = [pair for pair in distinct.tolist() if pair not in self._known]
         if new:
             first, second = np.divmod(np.asarray(new), self._n_codes)
-            self._known.update(zip(new, self._call(first, second).tolist(), strict=True))
-        scores = np.zeros(both.shape)
-        scores[both] = np.array([self._known[pair] for pair in distinct.tolist()])[inverse]
-        return scores
+            scores = np.asarray(self._function(first, second), float)
+            if scores.shape != first.shape or not np.isfinite(scores).all():
+                msg = (
+                    f"`{self._name}` must return one finite score per pair, got shape "
+                    f"{scores.shape} for {len(first)} pairs. It is given two arrays of labels of "
+                    "equal length."
+                )
+                raise InputError(msg)
+            self._largest = max(self._largest, float(np.abs(scores).max(initial=0.0)))
+            self._known.update(zip(new, scores.tolist(), strict=True))
+        result = np.zeros(both.shape)
+        result[both] = np.array([self._known[pair] for pair in distinct.tolist()])[inverse]
+        return result
 
     def tolerance(self, labels: NDArray[Any]) -> float:  # noqa: ARG002
         """Relative to the largest score: a user's scores may have any unit."""
         return _TOLERANCE * self._largest
-
-    def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-        scores = np.asarray(self._function(first, second), float)
-        if scores.shape != first.shape or not np.isfinite(scores).all():
-            msg = (
-                f"`{self._name}` must return one finite score per pair, got shape {scores.shape} "
-                f"for {len(first)} pairs. It is given two arrays of labels of equal length."
-            )
-            raise InputError(msg)
-        self._largest = max(self._largest, float(np.abs(scores).max(initial=0.0)))
-        return scores
 
 
 def make_scorer(
@@ -295,52 +291,30 @@ def make_scorer(
         return AccuracyScorer(n_codes, humans.shape[1])
     if alignment == "neg_rmse":
         return _SquaredErrorScorer(humans)
-    if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
-        return _SetScorer(alignment, _require("label_sets", label_sets))
+    is_of_sets = isinstance(alignment, str) and alignment in SET_ALIGNMENTS
+    if (label_sets if is_of_sets else values) is None:
+        name = "label_sets" if is_of_sets else "values"
+        msg = f"`{name}` must be given for this alignment, got None."
+        raise InputError(msg)
+    if isinstance(alignment, str) and label_sets is not None and is_of_sets:
+        return _SetScorer(alignment, label_sets)
+    labels = list(values or ())
     function = alignment if callable(alignment) else similarity
-    labels = _require("values", values)
-    scores = _cosine_of_codes(labels) if function is None else _score_codes(function, labels)
+    if function is None:
+        return _FunctionScorer(_cosine_of_codes(labels), len(labels), name="similarity")
+    # numbers go to a user's function as floats, other labels as objects
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
+        array = np.asarray(labels, dtype=np.float64)
     name = "alignment" if callable(alignment) else "similarity"
-    return _FunctionScorer(scores, len(labels), name=name)
-
-
-def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
-    """Return the largest absolute label, and whether squared differences are exact in floats."""
-    scale, whole = 0.0, True
-    for start in range(0, len(numbers), _ITEMS_AT_ONCE):
-        block = numbers[start : start + _ITEMS_AT_ONCE]
-        known = block[~np.isnan(block)]
-        scale = max(scale, float(np.abs(known).max(initial=0.0)))
-        whole = whole and _are_whole(known)
-    return scale, whole
+    return _FunctionScorer(lambda a, b: function(array[a], array[b]), len(labels), name=name)
 
 
 def _are_whole(numbers: NDArray[np.float64]) -> bool:
     """Whether numbers are whole, and small enough for their squares to add up exactly."""
     small = bool(np.abs(numbers).max(initial=0.0) < _LARGEST_EXACT)
     return small and bool((numbers == np.floor(numbers)).all())
-
-
-def _require(name: str, value: Any) -> Any:
-    if value is None:
-        msg = f"`{name}` must be given for this alignment, got None."
-        raise InputError(msg)
-    return value
-
-
-def _score_codes(function: VectorizedScore, values: Sequence[Any]) -> VectorizedScore:
-    """Turn a function of labels into a function of their codes."""
-    labels = _as_label_array(values)
-    return lambda first, second: function(labels[first], labels[second])
-
-
-def _as_label_array(values: Sequence[Any]) -> NDArray[Any]:
-    """Convert numbers to a float array; other labels to an array of objects."""
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return np.asarray(values, dtype=np.float64)
-    result = np.empty(len(values), dtype=object)
-    result[:] = list(values)
-    return result
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any], *, where_empty: float) -> NDArray[np.float64]:

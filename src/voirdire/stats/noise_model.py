@@ -130,21 +130,17 @@ class NoiseModel:
         SimulatedLabels
         """
         shape = (n_studies, n_items)
-        bounds = self._cumulative(rng, n_studies)
+        if self.prevalences is None:
+            shares = rng.dirichlet(np.ones(self.n_categories), n_studies)
+        else:
+            shares = np.broadcast_to(self.prevalences, (n_studies, self.n_categories))
+        bounds = np.cumsum(shares[:, :-1], axis=1).astype(np.float32)
         truth = _draw_labels(rng, bounds, shape)
         judge = _draw_rater(rng, truth, bounds, self.judge_noise)
         humans = np.empty((*shape, n_annotators), dtype=truth.dtype)
         for column in range(n_annotators):
             humans[..., column] = _draw_rater(rng, truth, bounds, self.human_noise)
         return SimulatedLabels(humans=humans, judge=judge)
-
-    def _cumulative(self, rng: np.random.Generator, n_studies: int) -> NDArray[np.float32]:
-        """Return the cumulative shares of all labels but the last, shape (n_studies, K - 1)."""
-        if self.prevalences is None:
-            shares = rng.dirichlet(np.ones(self.n_categories), n_studies)
-        else:
-            shares = np.broadcast_to(self.prevalences, (n_studies, self.n_categories))
-        return np.cumsum(shares[:, :-1], axis=1).astype(np.float32)
 
 
 def fit_noise_model(judge: ArrayLike, humans: ArrayLike) -> NoiseModel:

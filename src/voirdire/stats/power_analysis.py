@@ -208,7 +208,17 @@ class PowerResult(Tabular, rows="rows"):
         curves: dict[tuple[int, float], list[PowerRow]] = {}
         for row in rows:
             curves.setdefault((row.n_annotators, row.epsilon), []).append(row)
-        sizes = [_smallest_size(curve, wanted_power) for curve in curves.values()]
+        sizes = []
+        for (n_annotators, epsilon), curve in curves.items():
+            enough = [*takewhile(lambda row: row.power >= wanted_power, reversed(curve))]
+            size = SmallestSize(
+                n_annotators=n_annotators,
+                epsilon=epsilon,
+                n_items=enough[-1].n_items if enough else None,
+                n_labels=enough[-1].n_labels if enough else None,
+                power=enough[-1].power if enough else None,
+            )
+            sizes.append(size)
         plans: dict[float, SmallestSize] = {}
         for size in sorted(sizes, key=lambda size: size.n_labels or math.inf):
             plans.setdefault(size.epsilon, size)
@@ -224,11 +234,6 @@ class PowerResult(Tabular, rows="rows"):
     def epsilons(self) -> tuple[float, ...]:
         """The margins, in the order given."""
         return tuple(dict.fromkeys(row.epsilon for row in self.rows))
-
-    @property
-    def annotators(self) -> tuple[int, ...]:
-        """The numbers of annotators, ascending."""
-        return tuple(dict.fromkeys(row.n_annotators for row in self.rows))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -250,7 +255,7 @@ class PowerResult(Tabular, rows="rows"):
 
     def _table(self) -> list[tuple[str, ...]]:
         """Return a head and a row per size, with a column per number of annotators and ε."""
-        columns = [(m, epsilon) for m in self.annotators for epsilon in self.epsilons]
+        columns = [(size.n_annotators, size.epsilon) for size in self.smallest_sizes]
         table = [("items", *(f"{m} annotators, ε {epsilon:g}" for m, epsilon in columns))]
         for n_items in self.sizes:
             powers = [row.power for row in self.rows if row.n_items == n_items]
@@ -267,18 +272,6 @@ class PowerResult(Tabular, rows="rows"):
                 size = f"{plan.n_items:,} items by {plan.n_annotators:,} annotators"
                 said.append(f"ε = {plan.epsilon:g}: {size}, power {plan.power:.2f}")
         return "Smallest plans: " + "; ".join(said) + "."
-
-
-def _smallest_size(curve: Sequence[PowerRow], wanted: float) -> SmallestSize:
-    enough = list(takewhile(lambda row: row.power >= wanted, reversed(curve)))
-    size = enough[-1] if enough else None
-    return SmallestSize(
-        n_annotators=curve[0].n_annotators,
-        epsilon=curve[0].epsilon,
-        n_items=None if size is None else size.n_items,
-        n_labels=None if size is None else size.n_labels,
-        power=None if size is None else size.power,
-    )
 
 
 def power(
@@ -494,11 +487,11 @@ def simulate_rows(
         # annotator by annotator, so that fewer of them stay the first of more
         humans = _add_gaps(np.moveaxis(labels.humans, -1, 0), label_share, rng)
         constants = _frequent_labels(humans, model.n_categories)
-        answers = [judge, *(np.broadcast_to(label[:, None], judge.shape) for label in constants)]
+        judges = [judge, *(np.broadcast_to(label[:, None], judge.shape) for label in constants)]
         for m in wanted:
             columns = humans[:m].reshape(m, -1).T
             block = HumanBlock(columns, scorer=AccuracyScorer(model.n_categories, m))
-            outcomes = (block.outcomes(each.ravel()).reshape(m, *judge.shape) for each in answers)
+            outcomes = (block.outcomes(each.ravel()).reshape(m, *judge.shape) for each in judges)
             counts[m] += _count_studies(outcomes, grid)
     return [
         row
