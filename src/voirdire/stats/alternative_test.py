@@ -237,17 +237,11 @@ class _Part:
         labels = labels.take(
             slice(None) if asked.all() else asked, judges if alone else slice(None)
         )
-        settings = labels.settings
+        if labels.clusters is not None:
+            labels = labels.take(np.argsort(labels.clusters, kind="stable"))
+        self.labels, settings = labels, labels.settings
         self.panel = describe_panel(labels, label=names.label)
         controls = make_controls(labels, seed=plan.seed)
-        if labels.clusters is not None:
-            order = np.argsort(labels.clusters, kind="stable")
-            labels = labels.take(order)
-            if controls is not None:
-                answers, drawn = controls.answers[order], controls.kinds.index("random")
-                answers[:, drawn] = controls.answers[:, drawn]
-                controls = replace(controls, answers=answers)
-        self.labels = labels
         self.n_failures = [0] * len(judges)
         if labels.failed is not None:
             self.n_failures = labels.failed.sum(axis=0).tolist()
