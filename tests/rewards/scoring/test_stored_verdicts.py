@@ -145,30 +145,6 @@ def test_verdicts_in_the_order_of_the_items_and_items_without_verdicts(
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_the_order_of_the_items_does_not_matter(write, scored, layout, suffix):
-    path = write(layout, suffix, n_items=MANY)
-    shuffled = np.random.default_rng(1).permutation(names(MANY)).tolist()
-
-    check(scored(shuffled, path), n_items=MANY)
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-@pytest.mark.parametrize("moved", [0, 40_000])
-def test_verdicts_may_stand_farther_away_than_is_read_ahead(tmp_path, scored, suffix, moved):
-    n_items = 100_000
-    example = judge([{"id": "x", "response": "0 1"}], judge=tiny_judge(), rubric=tiny_rubric())
-    table = _laid_out(example.frame("wide"), "wide", n_items)
-    path = tmp_path / f"verdicts.{suffix}"
-    table = pl.concat([table[moved:], table[:moved]])
-    table.write_parquet(path) if suffix == "parquet" else table.write_ndjson(path)
-    ids = [*names(n_items)[:20_000], "x0", *names(n_items)[20_000:]]
-
-    check(scored(ids, path), n_items=n_items, lacking={"x0"})
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_a_second_verdict_is_an_error_however_far_away(write, scored, layout, suffix):
     path = write(layout, suffix, n_items=MANY, change=lambda table: pl.concat([table, table[:9]]))
 
@@ -187,21 +163,6 @@ def test_verdicts_of_two_runs_are_an_error_however_far_away(write, scored, layou
 
     with pytest.raises(InputError, match="verdicts must be of one run"):
         scored(names(MANY), write(layout, suffix, n_items=MANY, change=mixed))
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_a_probability_outside_its_range_is_an_error_however_far_away(
-    write, scored, layout, suffix
-):
-    column = "probability" if layout == "long" else "rude"
-
-    def wrong(table):
-        late = pl.col("item") == f"i{MANY - 50}"
-        return table.with_columns(pl.when(late).then(1.5).otherwise(column).alias(column))
-
-    with pytest.raises(InputError, match=r"\[0, 1\]"):
-        scored(names(MANY), write(layout, suffix, n_items=MANY, change=wrong))
 
 
 @pytest.mark.ci
@@ -376,26 +337,6 @@ def test_a_behavior_that_only_one_row_of_an_item_names_is_its_behavior(
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-@pytest.mark.parametrize("source", ["vote", "classifier"])
-def test_labels_without_a_probability_count_as_far_as_they_are_votes(write, scored, suffix, source):
-    def voted(table):
-        for place in (0, 1):
-            table = with_cell(table, place, "probability", None)
-            table = with_cell(table, place, "source", source)
-            table = with_cell(table, place, "label", bool(place))
-        return table
-
-    found = scored(names(FEW), write("long", suffix, change=voted))
-
-    if source == "vote":
-        assert found["i30"] == (expected_rule_reward("refuse", 0.0, 1.0), "refuse", None)
-    else:
-        reason = "failed verdict: a label without a probability"
-        assert found["i30"] == (None, "refuse", reason)
-
-
-@pytest.mark.edges
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e400", "-1", "[0.5]", '"high"'])
 def test_what_is_no_probability_is_an_error(write, scored, number):
     path = write("long", "jsonl")
@@ -405,19 +346,6 @@ def test_what_is_no_probability_is_an_error(write, scored, number):
 
     with pytest.raises(InputError, match="must be"):
         scored(names(FEW), path)
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
-def test_words_of_truth_in_a_wide_table_are_verdicts(write, scored, suffix):
-    word = pl.when(pl.col("rude") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("no"))
-    path = write("wide", suffix, change=lambda table: table.with_columns(rude=word))
-
-    found = scored([f"i{n}" for n in range(1, FEW, 2)], path)
-
-    p = chances(FEW)
-    assert {name: row[0] for name, row in found.items()} == {
-        f"i{n}": -1.0 if p[n, 1] > 0.5 else 2.0 for n in range(1, FEW, 2)
-    }
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
