@@ -123,7 +123,7 @@ def test_a_stream_is_read_and_a_broken_line_is_set_aside():
 def test_a_file_that_holds_no_prompts_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "a.csv").write_text("colour,size\nred,1\n", encoding="utf-8")
 
-    with pytest.raises(NoDataError, match=r"no prompt.*Name the column"):
+    with pytest.raises(NoDataError, match=r"no prompt.*Name the columns"):
         read(tmp_path / "a.csv")
     with pytest.raises(InputError, match="nowhere"):
         read(tmp_path / "nowhere.jsonl")
@@ -162,8 +162,8 @@ def test_ids_with_white_space_between_other_words_are_two():
     [
         ("", "must hold at least one prompt, got no rows. Fill it."),
         ("no json\n[1]\n", r"got 2 rows and a reason against each \(first p.jsonl:1: line must be"),
-        ('{"ask": "Hi", "behavior": "comply"}', "no prompt: .* Name the column that holds them"),
-        ('{"prompt": "Hi"}', "no behavior: .* or of all with `behavior`"),
+        ('{"ask": "Hi", "behavior": "comply"}', "no prompt: .* Name the columns with"),
+        ('{"prompt": "Hi"}', "no behavior: .* or the behavior of all with"),
     ],
 )
 def test_a_file_without_prompts_says_why_and_what_to_do(tmp_path, monkeypatch, text, message):

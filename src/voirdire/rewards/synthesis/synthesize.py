@@ -20,7 +20,7 @@ from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -475,22 +475,6 @@ def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
     return "", None
 
 
-def _refuse_all(source: str, set_aside: SetAside) -> NoReturn:
-    """Refuse a source without a usable prompt, with the reason of the first row."""
-    first, n_rows = set_aside.first[0], set_aside.count
-    way_out = "Declare another `format`."
-    if first.reason.startswith("no prompt"):
-        way_out = 'Name the column that holds them: columns={"prompt": ...}.'
-    elif "behavior" in first.reason:
-        way_out = "Name the behavior of each in a column of its own, or of all with `behavior`."
-    count = "one row" if n_rows == 1 else f"{n_rows:,} rows"
-    msg = (
-        f"{source}: must hold at least one prompt of a behavior, got {count} and a reason "
-        f"against each (first {shorten(first.place())}: {first.reason}). {way_out}"
-    )
-    raise NoDataError(msg)
-
-
 def _hash_prompt(prompt: Item) -> bytes:
     """Hash conversation and behavior; prompts with the same hash are one."""
     messages = [[row.role, row.content] for row in prompt.prompt]
@@ -602,14 +586,22 @@ class _Run:
                 behavior = item.behavior or self.settings.behavior
                 prompt = Item(id=item.id, prompt=messages, response="", behavior=behavior)
                 reason, value = _find_problem(prompt, self._recipes)
-                first = prompt if reason else by_key.setdefault(_hash_prompt(prompt), prompt)
-                if first is not prompt:
-                    reason = f"the same prompt as {shorten(first.id)!r}"
+                same = prompt if reason else by_key.setdefault(_hash_prompt(prompt), prompt)
+                if same is not prompt:
+                    reason = f"the same prompt as {shorten(same.id)!r}"
                 if reason:
                     drop = Dropped(reason=reason, source=source, item=item.id, value=value)
                     set_aside.add([drop])
         if not by_key:
-            _refuse_all(source, set_aside)
+            first, n_rows = set_aside.first[0], set_aside.count
+            count = "one row" if n_rows == 1 else f"{n_rows:,} rows"
+            msg = (
+                f"{source}: must hold at least one prompt of a behavior, got {count} and a reason "
+                f"against each (first {shorten(first.place())}: {first.reason}). Name the columns "
+                'with columns={"prompt": ..., "behavior": ...}, or the behavior of all with '
+                "`behavior`."
+            )
+            raise NoDataError(msg)
         self._prompts = list(by_key.values())
 
     def make_completions(
