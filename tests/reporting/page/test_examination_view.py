@@ -447,25 +447,6 @@ def test_failed_calls_are_a_cause_only_where_they_decide(one, rate, answered, n)
     assert [x.key for x in view.todo].count("todo.failures") == n
 
 
-@pytest.mark.parametrize("name", ["constant", "random"])
-def test_a_control_whose_winning_rate_reaches_a_half_is_a_caution(one, say, name):
-    [row] = one.results
-    controls = tuple(
-        replace(x, winning_rate=0.75 if x.control == name else 0.25) for x in row.controls
-    )
-
-    [(what, todo)] = rows(changed(one, controls=controls)).cautions
-
-    assert (what.key, todo.key) == (f"caution.{name}_omega", f"todo.{name}_omega")
-    assert "ω = .75" in say(what)
-
-
-def test_an_outcome_that_depends_on_the_margin_is_a_caution(make_examination):
-    view = rows(make_examination({"fair": 0.2}, epsilon=[0.0, 0.3]))
-
-    assert "caution.some_margins" in [what.key for what, _ in view.cautions]
-
-
 def test_labels_set_aside_are_counted_by_reason_with_the_first_place(one, say, rows_of):
     found = [Dropped(reason="can't tell", source="h.csv", line=line) for line in (4, 9)]
     found.append(Dropped(reason="missing label", source="h.csv", line=11))

@@ -34,16 +34,15 @@ from voirdire.reporting.pages.speech import (
     names_in_sentence,
     say,
 )
-from voirdire.stats import Caution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
     from voirdire._types import Finding
     from voirdire.records import Dropped
-    from voirdire.stats import AltTestResult
+    from voirdire.stats import AltTestResult, Caution
     from voirdire.studies import Examination
     from voirdire.studies.findings import DisputedItem, QuestionFindings
 
@@ -265,8 +264,8 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
 
 _ORDER = (
     *("random_person", "turned_round", "majority_copy", "other_scale"),
-    *("constant_omega", "random_omega", "strange_labels", "strange_annotators"),
-    *("chance_annotators", "some_margins", "correction", "few_annotators", "untested_annotators"),
+    *("strange_labels", "strange_annotators"),
+    *("chance_annotators", "correction", "few_annotators", "untested_annotators"),
     *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
     *("not_judged", "undeclared_labels", "similarity", "few_clusters", "few_items"),
 )
@@ -315,9 +314,9 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
     concerned: dict[str, dict[str, Caution]] = {}
     for judge, rows in question.judges.items():
         row = deciding_row(rows)
-        own = (note for note in row.cautions if note.code not in _SAID_ELSEWHERE)
-        for note in (*own, *_find_cautions(row, rows)):
-            concerned.setdefault(note.code, {})[judge] = note
+        for note in row.cautions:
+            if note.code not in _SAID_ELSEWHERE:
+                concerned.setdefault(note.code, {})[judge] = note
     for less, more in _WITHIN.items():
         if more in concerned:
             concerned.pop(less, None)
@@ -338,16 +337,6 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
         what = say("results.dropped", n=reasons.total(), reasons=Listing(tuple(listed), most=3))
         cautions.append((what, say("todo.dropped")))
     return cautions
-
-
-def _find_cautions(row: AltTestResult, rows: Sequence[AltTestResult]) -> Iterator[Caution]:
-    """Find what has no code in the record, from figures that it has."""
-    for control in row.controls:
-        if control.control != "majority_vote" and control.winning_rate >= 0.5:
-            figures = {"label": control.label or "", "winning_rate": control.winning_rate}
-            yield Caution(code=f"{control.control}_omega", sentence="", figures=figures)
-    if "passed" in (outcomes := {each.outcome for each in rows}) and len(outcomes) > 1:
-        yield Caution(code="some_margins", sentence="")
 
 
 # Items in dispute ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.charts import plane_of, scales_of_tracks
 from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
 from voirdire.reporting.pages.speech import Name, Speaker, one_line
-from voirdire.reporting.pages.view import Part, Settings
+from voirdire.reporting.pages.view import Part, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from voirdire._types import Language
-    from voirdire.reporting.pages.view import View
+    from voirdire.reporting.pages.view import Column, View
 
 
 _TITLE_WIDTH = 200
@@ -68,7 +68,12 @@ def render_page(
     check_text("title", title)
     check_text("created", created)
     speaker = Speaker(language)
-    settings = Settings("settings.title", settings_rows(dict(view.settings)), is_versioned=True)
+    rows = [*settings_rows(dict(view.settings)), ("voirdire", __version__)]
+    columns: list[Column] = [
+        ("setting", lambda row: Name(row[0], _VALUE_WIDTH)),
+        ("value", lambda row: Name(row[1], _VALUE_WIDTH)),
+    ]
+    settings = Table.of(None, rows, columns, label="settings.title", most=len(rows))
     return (
         _environment()
         .get_template("view.html.j2")

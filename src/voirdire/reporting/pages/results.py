@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
@@ -21,7 +21,6 @@ from voirdire.reporting.pages.speech import (
     Said,
     Verbatim,
     say,
-    say_with_ends,
 )
 from voirdire.reporting.pages.view import Column, Lines, Part, Series, Table, Track, View
 
@@ -46,10 +45,8 @@ def power_view(result: PowerResult) -> View:
     plans = Table.of(
         say("power.caption", wanted=wanted),
         result.smallest_plans,
-        # a dash where no design is large enough
-        ["epsilon", *((x, partial(_of_plan, name=x)) for x in ("n_items", "n_annotators")),
-         "n_labels", "power"],
-    )  # fmt: skip
+        ["epsilon", "n_items", "n_annotators", "n_labels", "power"],
+    )
     reached = [row for row in result.smallest_plans if row.n_items is not None]
     n_studies = result.settings.get("n_simulations", result.rows[0].n_simulations)
     names = ("human_kappa", "judge_kappa", "human_noise", "judge_noise")
@@ -69,10 +66,6 @@ def power_view(result: PowerResult) -> View:
         | {"human_noise": result.human_noise, "judge_noise": result.judge_noise},
         glossary=("power", "epsilon", "noise_of_labels", "kappa", "winning_rate"),
     )
-
-
-def _of_plan(row: SmallestSize, *, name: str) -> int | None:
-    return getattr(row, name) if row.n_items else None
 
 
 def _power_curves(result: PowerResult) -> Lines:
@@ -223,8 +216,6 @@ def certificate_view(
     if changes is not None:
         columns.append(("holds", lambda row: _still_holds(row, changes)))
     parts = [_changes_part(changes)] if changes else []
-    if record.against_majority:
-        parts.append(_majority_part(record))
     n_passed = sum(outcome == "passed" for outcome in record.outcomes.values())
     outcomes = Count(len(record.outcomes), "outcomes")
     state = "unknown" if changes is None else "broken" if changes else "holds"
@@ -301,18 +292,3 @@ def _say_change(what: str) -> Said | Name:
     with suppress(ValueError):
         return say("certificate.place", place=Name(place, 80), epsilon=Margin(float(epsilon)))
     return Name(what, 80)
-
-
-def _majority_part(record: Certificate) -> Part:
-    """Show judges beside the annotators' majority, as the certificate has them."""
-    rows = [(*place.rpartition(" | ")[::2], figures)
-            for place, figures in (record.against_majority or {}).items()]  # fmt: skip
-    names = dict.fromkeys(name for *_, figures in rows for name in figures)
-    columns: list[Column] = [("question", itemgetter(0)), ("judge", itemgetter(1))]
-    columns += [(f"measure.{name}", partial(_certified_figure, name=name)) for name in names]
-    table = Table.of("certificate.majority.caption", rows, columns)
-    return Part(name="certificate.majority", blocks=(table,))
-
-
-def _certified_figure(row: tuple[str, str, Mapping[str, Any]], *, name: str) -> Any:
-    return say_with_ends(*(row[2].get(name) or (None, None, None)))

@@ -228,16 +228,6 @@ class Advice:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings as they were given, under a label."""
-
-    form: ClassVar = "settings"
-    label: str
-    rows: Sequence[tuple[str, str]]
-    is_versioned: bool = False
-
-
-@dataclass(frozen=True)
 class Cards:
     """Items with their texts."""
 
@@ -261,7 +251,7 @@ class Part:
     shown_in: Literal["terminal", "details", "page"] = "terminal"
 
 
-Block: TypeAlias = Words | Table | Lines | Scatter | Advice | Settings | Cards | Part
+Block: TypeAlias = Words | Table | Lines | Scatter | Advice | Cards | Part
 
 
 @dataclass(frozen=True, kw_only=True)
