@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.view import Column, View
 
 
-_TITLE_WIDTH = 200
-_DATE_WIDTH = 60
+_TITLE_WIDTH, _DATE_WIDTH = 200, 60
 
 
 @cache

@@ -260,10 +260,6 @@ class Speaker:
             thing = Said(thing, figures)
         return self._speak(thing)
 
-    def attribute(self, key: str, **figures: Any) -> str:
-        """Speak a phrase as plain text, for an attribute or the title; it is not escaped yet."""
-        return self(key, **figures).striptags()
-
     def counted(self, count: Count) -> str:
         """Write a number with its noun."""
         number = f"{count.value:,}"
