@@ -1,7 +1,6 @@
 """A judge that is too sure, calibrated on gold labels by the commands, up to the reward."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from rewards.reward_cases import TINY, expected_rule_reward, tiny_reward
 from voirdire.errors import InputError
-from voirdire.judging import LlmJudge, load_calibration
+from voirdire.judging import LlmJudge
 from voirdire.models import load_model
 from voirdire.rewards import LiveReward, load_reward
 from voirdire.stats import decompose_brier, measure_calibration
@@ -184,31 +183,3 @@ def test_a_reward_of_the_calibrated_judge_is_paid_by_no_other(call, run, calibra
     assert own.judge_fingerprint == named.judge_fingerprint
     with pytest.raises(InputError, match="must be of the judge that reward"):
         LiveReward(reward, judge=replace(same, calibration=None))
-
-
-@pytest.mark.ci
-def test_the_file_of_judges_names_a_calibration_beside_it(
-    call, place, calibrate, faulty_server, monkeypatch
-):
-    folder = place / "judges"
-    folder.mkdir()
-    calibrate("--calibration", folder / "mine.json")
-    judges = {
-        "schema": "voirdire.judges/1",
-        "defaults": {"model": "openai/test", "base_url": faulty_server.url},
-        "judges": [{"name": "raw"}, {"name": "better", "calibration": "mine.json"}],
-    }
-    (folder / "two.yaml").write_text(json.dumps(judges), encoding="utf-8")
-
-    address = re.sub("https?://|/v1", "", faulty_server.url)
-    monkeypatch.setenv("VOIRDIRE_KEY_VARIABLES", f"OPENAI_API_KEY@{address}")
-
-    done = call(
-        *("judge", "new.jsonl", "--judge", "judges/two.yaml", "--rubric", "tiny.yaml"),
-        *("-o", "verdicts"),
-    )
-
-    assert done.code == 0, done.err
-    raw, better = (probabilities(f"verdicts/{name}.parquet") for name in ("raw", "better"))
-    line = load_calibration(folder / "mine.json").questions["rude"].calibrator
-    assert better[:, 1] == pytest.approx(line.apply(raw[:, 1]), abs=1e-12)

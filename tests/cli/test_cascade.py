@@ -1,13 +1,7 @@
 """A cascade on the command line: judged, foretold, interrupted, examined, and paid with."""
 
 import json
-import math
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 
 import polars as pl
 import pytest
@@ -15,12 +9,10 @@ import pytest
 from judging_files import RUBRIC, make_items, write_items, write_labels
 from voirdire.io import read_items
 from voirdire.judging import LocalJudge, distill_files
-from voirdire.rewards import load_reward
 
 QUESTIONS = ("sorry", "asks")
 UNSURE = (0.2, 0.8)
 VAGUE = ("The sky is wide here.", "Sorry to say it rains, is it not", "Do tell, it is late.")
-PROGRAM = (sys.executable, "-c", "import voirdire.cli as c; c.run()")
 PRICE = "{input: 1000, output: 0}"
 
 
@@ -183,37 +175,6 @@ def test_what_is_wrong_with_the_file_is_one_line(call, place):
     assert "Traceback" not in done.err
 
 
-@pytest.mark.slow
-def test_ctrl_c_keeps_what_is_paid_for(call, place, faulty_server):
-    write_items(place / "items.jsonl", named_items(900), behavior="refuse")
-    faulty_server.n_allowed = 60
-    words = ["judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "cascade.yaml"]
-    process = subprocess.Popen(
-        [*PROGRAM, *words, "-o", "out.parquet"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    limit = time.monotonic() + 60
-    while n_served(faulty_server) < 40:
-        assert time.monotonic() < limit, "nothing was asked"
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGINT)
-    said = process.stderr.readline()  # it is stopping, and waits for what is in flight
-    faulty_server.n_allowed = math.inf
-    _, rest = process.communicate(timeout=60)
-    err = said + rest
-
-    done = judged(call)
-
-    assert process.returncode != 0
-    assert "the same command goes on from there" in err
-    assert "Traceback" not in err
-    assert done.code == 0
-    assert max(faulty_server.served.values()) == 1
-    assert pl.read_parquet("out.parquet")["item"].n_unique() == 900
-
-
 @pytest.fixture
 def comparisons(place):
     """Write completions of twelve prompts with labels, good ones that say sorry."""
@@ -233,32 +194,6 @@ def comparisons(place):
     path = place / "comparisons.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-@pytest.mark.ci
-def test_a_reward_is_fitted_and_scored_with_it(call, place, comparisons, faulty_server):
-    settings = ("--rubric", "tiny.yaml", "--resamples", 50)
-    fitted = call("fit", comparisons, "--judge", "cascade.yaml", *settings, "-o", "reward.json")
-    assert fitted.code == 0, fitted.err
-    assert "--judge own" in fitted.out
-    with pytest.warns(UserWarning, match="certif"):
-        reward = load_reward("reward.json")
-
-    named = call(
-        "score", "items.jsonl", "--reward", "reward.json", "--judge", "cascade.yaml", "-o", "a.csv"
-    )
-    n_before = n_served(faulty_server)
-    own = call("score", "items.jsonl", "--reward", "reward.json", "--judge", "own", "-o", "b.csv")
-    unasked = call("score", "items.jsonl", "--reward", "reward.json", "-o", "c.csv")
-
-    assert reward.judge.name == "both"
-    assert reward.judge.made_by["first"] == "tiny.npz"
-    assert named.code == own.code == 0, named.err + own.err
-    assert pl.read_csv("a.csv").equals(pl.read_csv("b.csv"))
-    assert n_served(faulty_server) == n_before  # replies were in the store
-    assert unasked.code == 1
-    assert "a cascade of 'tiny.npz' and the language model 'openai/test'" in unasked.err
-    assert "Say 'own'" in unasked.err
 
 
 def test_a_strangers_file_has_no_key_sent_and_the_way_out_works(call, place, monkeypatch):

@@ -1,6 +1,5 @@
 """`voirdire examine`: every kind of file, every option, every error."""
 
-import hashlib
 import json
 import re
 from importlib.resources import files as package_files
@@ -122,31 +121,6 @@ def in_every_shape(study, tmp_path):
     return paths
 
 
-SHAPES = [
-    "long.csv",
-    "long.tsv",
-    "wide.csv",
-    "long.jsonl",
-    "wide.jsonl",
-    "long.parquet",
-    "wide.parquet",
-    "pair.json",
-]
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("shape", SHAPES)
-def test_every_format_and_shape_gives_the_same(call, in_every_shape, expected, shape):
-    humans, judges = (f"{in_every_shape[name]}-{shape}" for name in ("humans", "judges"))
-
-    done = call("examine", "--humans", humans, "--judges", judges, "--json")
-
-    assert (done.code, done.said) == (0, "")
-    assert done.json["dropped"] == []
-    for name, result in expected().items():
-        assert_is(by_judge(done)[name], result)
-
-
 @pytest.mark.parametrize(
     ("shape", "declared"),
     [("long.csv", "csv"), ("long.tsv", "tsv"), ("wide.jsonl", "jsonl"), ("long.parquet", "parquet"),
@@ -164,36 +138,6 @@ def test_judges_come_from_standard_input(
     assert (done.code, done.said) == (0, "")
     for name, result in expected().items():
         assert_is(by_judge(done)[name], result)
-
-
-def test_several_files_are_read_under_each_other(call, study, write, expected):
-    paths = {
-        name: write(
-            f"{name}.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in labels.items())
-        )
-        for name, labels in study["judges"].items()
-    }
-    halves = [
-        write(
-            f"half{number}.jsonl",
-            "".join(
-                json.dumps({"item": i, "annotator": name, "label": x}) + "\n"
-                for name, labels in study["humans"].items()
-                for i, x in labels.items()
-                if int(i[1:]) % 2 == number
-            ),
-        )
-        for number in (0, 1)
-    ]
-
-    done = call(
-        "examine", *repeated("--humans", halves), *repeated("--judges", paths.values()), "--json"
-    )
-
-    assert done.code == 0
-    for name, result in expected().items():
-        row = by_judge(done)[name]  # a judge without a name is called after its file
-        assert row["advantage_probability"] == pytest.approx(result.advantage_probability)
 
 
 # Errors ---------------------------------------------------------------------------------------
@@ -269,16 +213,6 @@ def test_a_file_that_cannot_be_used_is_our_error(
     assert_one_line(done, *words)
 
 
-@pytest.mark.parametrize("name", ["no.csv", "cut.json", "latin.jsonl"])
-def test_a_real_program_says_so_without_a_traceback(
-    execute, files, write, assert_one_line, tmp_path, name
-):
-    write("cut.json", '{"ann": {"i1": "yes", "i')
-    write("latin.jsonl", '{"item": 1}\n"é"'.encode("latin-1"))
-
-    assert_one_line(execute("examine", "--humans", tmp_path / name, *files[2:]), name)
-
-
 def test_nothing_on_standard_input_is_our_error(call, files, assert_one_line):
     done = call("examine", *files[:2], "--judges", "-", "--format", "csv")
 
@@ -319,17 +253,6 @@ def test_a_setting_that_breaks_a_rule_is_our_error(
     monkeypatch.chdir(tmp_path)
 
     assert_one_line(call("examine", *files, *options), *words)
-
-
-def test_a_judge_with_a_name_of_a_million_characters_does_not_fill_the_error(
-    call, files, write, study, assert_one_line
-):
-    judges = write("long.json", {"x" * 10**6: study["judges"]["good"]})
-
-    done = call("examine", *files[:2], "--judges", judges, "--only", "good")
-
-    assert done.code == 2
-    assert len(done.said) < 2000
 
 
 def test_an_unknown_judge_is_a_usage_error(call, files):
@@ -462,42 +385,6 @@ def test_margins_stand_in_the_order_given_in_json(call, files):
     assert [row["epsilon"] for row in done.json["examinations"]] == [0.3, 0.0, 0.1] * 2
 
 
-def test_clusters_come_from_a_column_of_the_annotations(call, study, write, files):
-    rows = [
-        f"{item},{name},{label},thread{int(item[1:]) // 3}"
-        for name, labels in study["humans"].items()
-        for item, label in labels.items()
-    ]
-    humans = write("clustered.csv", "item,annotator,label,source\n" + "\n".join(rows))
-
-    done = call("examine", "--humans", humans, *files[2:], "--cluster", "source", "--json")
-
-    clusters = {f"i{row}": row // 3 for row in range(60)}
-    result = voirdire.alt_test(study["judges"]["good"], study["humans"], clusters=clusters)
-    assert_is(by_judge(done)["good"], result)
-    assert by_judge(done)["good"]["settings"]["n_clusters"] == 20
-    row = by_judge(done)["good"]["annotators"][0]
-    assert row["exact_p_value"] >= row["p_value"]
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize(("threshold", "failed"), [(None, 0), (0.5, 0), (0.9, 0), (0.05, 0)])
-def test_probabilities_become_labels_at_the_threshold(call, study, write, files, threshold, failed):
-    truth = study["judges"]["good"]
-    sure = {"yes": 0.8, "no": 0.1}
-    rows = [{"item": i, "judge": "j", "probability": sure[x]} for i, x in truth.items()]
-    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    options = [] if threshold is None else ["--threshold", threshold]
-
-    done = call("examine", *files[:2], "--judges", judges, "--kind", "boolean", *options, "--json")
-
-    cut = 0.5 if threshold is None else threshold
-    answers = {item: sure[label] >= cut for item, label in truth.items()}
-    result = voirdire.alt_test(answers, study["humans"], kind="boolean")
-    assert_is(by_judge(done)["j"], result)
-    assert by_judge(done)["j"]["worst_case"]["n_failures"] == failed
-
-
 @pytest.mark.ci
 def test_against_gold_the_margin_is_0(call, study, write, files):
     gold = study["judges"]["good"]
@@ -579,66 +466,6 @@ def test_an_unknown_question_is_our_error(call, two_questions, assert_one_line):
 
 
 # The certificate ------------------------------------------------------------------------------
-
-
-def test_the_certificate_is_written_whole(call, files, tmp_path):
-    path = tmp_path / "record.json"
-
-    done = call(
-        *("examine", *files, "--certificate", path, "--epsilon", "0.1", "--json"),
-        *("--epsilon-reason", "crowd workers, fixed on 1 May"),
-    )
-
-    record = json.loads(path.read_text(encoding="utf-8"))
-    assert (done.code, done.said) == (0, "")
-    by_name = {row["judge"]: row for row in record["examinations"]}
-    assert by_name.keys() == by_judge(done).keys()
-    for name, row in by_judge(done).items():
-        assert by_name[name]["winning_rate"] == row["winning_rate"]
-    assert record["settings"]["epsilon_reason"] == "crowd workers, fixed on 1 May"
-    assert record["outcomes"] == {
-        f"label | {row['judge']} | accuracy | 0.1": row["outcome"] for row in record["examinations"]
-    }
-    covered = {
-        name: value
-        for name, value in record.items()
-        if name not in ("created", "versions", "content_hash")
-    }
-    text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert record["content_hash"] == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-    assert sorted(each.name for each in tmp_path.iterdir()) == [
-        "humans.csv",
-        "judges.csv",
-        "record.json",
-    ]
-
-
-def test_verdicts_bring_their_threshold_and_fingerprint_to_the_certificate(
-    call, study, write, files, tmp_path
-):
-    marks = {"judge": "j", "threshold": 0.7, "fingerprint": "sha256:1", "question": "label"}
-    rows = [
-        {"item": item, "label": False, "probability": 0.6} | marks
-        for item in study["humans"]["ann"]
-    ]
-    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-
-    def examined(*options):
-        done = call(
-            *("examine", *files[:2], "--judges", judges, "--kind", "boolean", *options),
-            *("--certificate", tmp_path / "record.json", "--json"),
-        )
-        (row,) = done.json["examinations"]
-        return row, json.loads((tmp_path / "record.json").read_text())
-
-    declared, record = examined()
-    chosen, other = examined("--threshold", 0.5)
-
-    # Under .7 every label is false, under .5 every label is true.
-    assert declared["advantage_probability"] != chosen["advantage_probability"]
-    assert record["settings"]["threshold"] == 0.7
-    assert other["settings"]["threshold"] == 0.5
-    assert record["judges"]["j"]["fingerprint"] == "sha256:1"
 
 
 def test_a_gate_that_is_not_passed_still_leaves_its_certificate(call, files, tmp_path):
@@ -815,9 +642,3 @@ def test_a_slice_needs_items(call, files):
 
     assert done.code == 2
     assert "`--items`" in done.said
-
-
-def test_a_column_to_slice_by_must_exist(call, files, known, assert_one_line):
-    assert_one_line(
-        call("examine", *files, "--items", known, "--slice", "tone"), "column `tone` must exist"
-    )

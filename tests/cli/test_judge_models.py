@@ -240,17 +240,6 @@ def test_a_dry_run_counts_and_calls_nothing_and_makes_no_store(
     assert sorted(path.name for path in place.iterdir()) == before
 
 
-def test_a_dry_run_knows_what_is_stored_and_needs_no_output(judge, faulty_server):
-    judge("--probability", "stated")
-
-    here = judge("--dry-run", "--probability", "stated", output=None)
-    other = judge("--dry-run", "--probability", "stated", "--temperature", "1", "--json")
-
-    assert re.search(r"^openai/test +20 +0 +20 ", here.out, re.M)
-    assert other.json["estimates"][0]["n_calls"] == 20
-    assert n_served(faulty_server) == 20
-
-
 @pytest.mark.ci
 def test_the_prompt_is_shown_with_and_without_an_item(judge, place, faulty_server):
     plain = judge("--show-prompt", "--prompt-language", "zh", output=None)
@@ -262,24 +251,6 @@ def test_the_prompt_is_shown_with_and_without_an_item(judge, place, faulty_serve
     assert '"additionalProperties"' in about.out
     assert n_served(faulty_server) == 0
     assert not (place / STORE).exists()
-
-
-def test_the_prompts_of_several_judges_are_shown_without_a_key(call, place):
-    (place / "two.yaml").write_text(
-        "schema: voirdire.judges/1\n"
-        "judges:\n"
-        "  - {name: first, model: openai/gpt-4o-mini, language: zh}\n"
-        "  - {name: second, model: openai/gpt-4o-mini, probability: stated}\n",
-        encoding="utf-8",
-    )
-
-    shown = call("judge", "--judge", "two.yaml", "--rubric", "tiny.yaml", "--show-prompt")
-
-    first, second = shown.out.split("##### second #####")
-    assert (shown.code, shown.err) == (0, "")
-    assert "是否道歉" in first.partition("##### first #####")[2]
-    assert "是否道歉" not in second
-    assert "probability that the answer is yes" in second
 
 
 @pytest.mark.edges

@@ -66,14 +66,6 @@ def test_plain_help_shows_twenty_options_at_most_and_how_to_see_the_others(call,
 
 @pytest.mark.edges
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_help_says_what_is_typed_and_no_type_of_python(call, command):
-    shown = call(*command.split(), "--help-all").out
-
-    assert not re.search(r"\b(DICT|MAPPING|TUPLE|NONE)\b|``", shown)
-
-
-@pytest.mark.edges
-@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_usual_options_of_a_command_are_options_of_it(list_options, command):
     assert {*COMMANDS[command].usual.split()} <= {*list_options(command)}
 
@@ -197,12 +189,6 @@ def test_wrong_usage_exits_2(call, arguments):
     assert done.out == "" or arguments == []
 
 
-def test_our_error_is_one_line_and_exit_1(execute, assert_one_line, tmp_path):
-    done = execute("examine", "--humans", "none.csv", "--judges", "none.csv", cwd=tmp_path)
-
-    assert_one_line(done, "none.csv", "Check the path")
-
-
 def test_a_bug_keeps_its_traceback(call, monkeypatch, files):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("a bug")
@@ -290,20 +276,6 @@ def test_a_full_disk_is_our_error_in_one_line(program, environment, files, under
     first, error = done.stderr.decode().splitlines(keepends=True)
     assert first == understood
     assert error.startswith("voirdire: ")
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-@pytest.mark.parametrize("option", ["--details", "--help"])
-def test_a_terminal_without_greek_is_no_bug(program, environment, files, encoding, option):
-    done = subprocess.run(
-        [*program, "examine", *map(str, files), option],
-        capture_output=True,
-        env=environment | {"PYTHONIOENCODING": f"{encoding}:strict"},
-        check=False,
-    )
-
-    assert done.returncode == 0
-    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "gbk"])

@@ -61,18 +61,6 @@ def _pairs(rows):
     ]
 
 
-def _chosen(rows):
-    return [
-        {
-            "prompt": better["prompt"],
-            "behavior": "hard_refuse",
-            "chosen": better["response"],
-            "rejected": worse["response"],
-        }
-        for better, worse in _pairs(rows)
-    ]
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Write completions to fit on, others to examine on, and stand in their folder."""
@@ -223,36 +211,3 @@ def test_the_examination_counts_what_scores_rank_the_wrong_way(voirdire, folder,
         assert rates[signal] == pytest.approx(wrong / len(pairs)), signal
     assert 0 < rates["total"] < 1
     assert found["is_held_out"] is True
-
-
-@pytest.mark.slow
-def test_a_page_and_a_benchmark_come_in_one_run(voirdire, folder, reward):
-    _write(
-        folder / "bench.jsonl",
-        [
-            {name: row[name] for name in ("prompt", "chosen", "rejected")}
-            | {"subset": ("refusals", "安全")[place % 2]}
-            for place, row in enumerate(_chosen(_rows(200, 4)))
-        ],
-    )
-
-    found = voirdire(
-        *("examine-reward", "others.jsonl", "--reward", "reward.json", "--base", "rm"),
-        *("--bench", "bench.jsonl", "--behavior", "hard_refuse"),
-        *("--resamples", 60, "--report", "page.html", "--json"),
-    ).json
-
-    weights = reward["behaviors"]["hard_refuse"]["weights"]
-    voirdire("judge", "bench.jsonl", "-o", "bench.parquet", "--behavior", "hard_refuse")
-    weighed = pl.col("probability") * pl.col("question").replace_strict(weights, default=0.0)
-    said = pl.read_parquet("bench.parquet").group_by("item").agg(weighed.sum())
-    rules = dict(said.iter_rows())
-    gaps = [rules[f"bench:{n}:chosen"] - rules[f"bench:{n}:rejected"] for n in range(1, 22)]
-    right = sum(1.0 if gap > 1e-12 else 0.5 if gap >= -1e-12 else 0.0 for gap in gaps)
-    accuracy = {row["subset"]: row["accuracy"] for row in found["bench"]}
-    assert {row["signal"] for row in found["bench"]} == {"total"}  # no base to tell it from
-    assert accuracy[None]["n"] == len(gaps)
-    assert accuracy[None]["value"] == pytest.approx(right / len(gaps))
-    page = (folder / "page.html").read_text(encoding="utf-8")
-    assert "安全" in page
-    assert "<script" not in page

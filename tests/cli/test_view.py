@@ -329,17 +329,6 @@ def test_items_of_another_study_are_refused(call, examination, tmp_path, assert_
     assert_one_line(done, "must hold items in dispute, such as ", ", got none of ")
 
 
-def test_items_without_ids_are_refused_with_the_names_to_give(
-    call, examination, tmp_path, assert_one_line
-):
-    items = tmp_path / "others.csv"
-    items.write_text("question_id,prompt\nx,Hi\n", encoding="utf-8")
-
-    done = call("view", examination, "--items", items, "--no-open")
-
-    assert_one_line(done, "column `item` must exist", "Rename the column of the ids to `item` or")
-
-
 def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):
     done = call("view", FILES / "certificate.json", "--items", items, "--no-open")
 
@@ -385,12 +374,6 @@ def test_from_standard_input_to_standard_output(execute, examination):
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("<!doctype html>")
     assert done.out.rstrip().endswith("</html>")
-
-
-def test_a_folder_is_one_line(call, tmp_path, assert_one_line):
-    done = call("view", tmp_path)
-
-    assert_one_line(done, "must be a file, or the folder of a training run, got a folder")
 
 
 def test_a_wrong_value_is_one_line_with_its_place(call, examination, tmp_path, assert_one_line):

@@ -54,15 +54,6 @@ def test_the_lead_has_the_numbers_of_the_run():
     assert f"{40 * 32:,} completions in 40 steps" in found.say(found.view.meta)
 
 
-@pytest.mark.parametrize(
-    ("n_steps", "words"),
-    [(9, "too short to tell: most alarms look at means over ten steps, and it has 9 steps"),
-     (10, "No alarm began in 10 steps.")],
-)  # fmt: skip
-def test_a_run_of_a_few_steps_does_not_claim_to_be_quiet(n_steps, words):
-    assert words in read(made_run(n_steps, alarms=False)).lead
-
-
 def test_a_run_without_a_single_reward_is_told_as_that():
     found = read(made_run(12, gone=range(12), alarms=False))
 
@@ -99,16 +90,6 @@ def test_every_alarm_is_in_the_table_and_every_kind_has_advice():
     assert ["voirdire sample runs/first -o sample" in words for words in advice] == [
         False, True, True, True,
     ]  # fmt: skip
-
-
-def test_alarms_of_one_kind_are_one_caution():
-    run = made_run(40)
-
-    found = read(replace(run, alarms=run.alarms[:1] * 5))
-
-    seen = "31% of the rewards are missing (step 0)"
-    assert found.notes == [f"{seen}; {seen}; {seen}; and 2 more"]
-    assert found.todo[0].startswith("Mend the calls of the judge. voirdire replay")
 
 
 def test_the_command_can_be_pasted_into_a_shell():
