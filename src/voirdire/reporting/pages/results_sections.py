@@ -393,7 +393,7 @@ def probes_view(report: ProbeReport) -> View:
     columns: list[Column] = [
         *("probe", "main_question.question", "n_items"),
         ("shift", lambda row: _of_main(row, lambda it: _change(it.shift, report.least_effect))),
-        ("flips", "main_question.change.flip_rate"),
+        ("flips", lambda row: _of_main(row, lambda it: Share(it.flip_rate.estimate))),
         ("noise", lambda row: _of_main(row, lambda it: Share(it.noise_rate.estimate))),
         *("adjusted_p_value", ("found", partial(_verdict, report=report))),
     ]

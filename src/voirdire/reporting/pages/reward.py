@@ -376,7 +376,7 @@ def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
             if row.feature.startswith(f"{behavior}.")
             else _name_feature(row)
         )),
-        ("demand", lambda row: row.demand and Verbatim(row.demand)),
+        ("demand", lambda row: Verbatim(row.demand) if row.demand else None),
         ("effect", lambda row: Track(value=row.weight, low=row.low, high=row.high)),
         ("weight", lambda row: say_with_ends(row.weight, row.low, row.high)),
         *(("share", lambda row: Percent(row.share)), "error_rate_without", ("remarks", remarks)),
