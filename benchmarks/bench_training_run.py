@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+import polars as pl
 
 N, WANTED_READ_S, WANTED_ADD_US = 1_000_000, 3.0, 150
 BEHAVIORS = ("hard_refuse", "comply")
@@ -62,26 +63,29 @@ def scored_turns(reward, n):
 def write_run(folder, reward, *, n_parts, n_rows, n_ranks):
     """Write parts of so many rows, eight of them a step."""
     from voirdire.rewards import TrainingWatch
-    from voirdire.rewards.training.completion_rows import Call, make_rows
-    from voirdire.rewards.training.run_files import read_document, read_layout, write_part
 
     turns, scores = scored_turns(reward, n_rows)
-    TrainingWatch(folder, reward=reward, name="bench", framework="bench")
-    layout = read_layout(read_document(folder))
-    rows = make_rows([Call.of(scores, turns, step=0)], layout)
+    watch = TrainingWatch(folder, reward=reward, name="bench", framework="bench")
+    watch.add(scores, turns, step=0)
+    watch.close()
+    [path] = (folder / "completions").iterdir()
+    rows = pl.read_parquet(path)
+    path.unlink()
     rng = np.random.default_rng(0)
     for part in range(n_parts):
         rank, number = part % n_ranks, part // n_ranks
-        session = f"r{rank}of{n_ranks}-1700000000000-abc{rank}"
-        own = {
-            "item": [f"{session}-{number * n_rows + k}" for k in range(n_rows)],
-            "step": np.full(n_rows, part // 8),
-            "group": [f"{part:06x}{k // 8:06x}" for k in range(n_rows)],
-            "reward": rng.normal(size=n_rows),
-            "time": np.full(n_rows, 1.7e9 + 5 * part),
-            "session": [session] * n_rows,
-        }
-        write_part(folder, session, number, rows | own)
+        session, step = f"r{rank}of{n_ranks}-1700000000000-abc{rank}", part // 8
+        ended = 1_700_000_000_000 + 5_000 * part
+        rows.with_columns(
+            item=pl.Series([f"{session}-{number * n_rows + k}" for k in range(n_rows)]),
+            step=pl.lit(step, dtype=pl.Int64),
+            group=pl.Series([f"{part:06x}{k // 8:06x}" for k in range(n_rows)]),
+            reward=pl.Series(rng.normal(size=n_rows)),
+            session=pl.lit(session),
+        ).write_parquet(
+            folder / "completions" / f"{session}-{number:06d}-{step}-{step}-{ended}.parquet",
+            compression="gzip",
+        )
 
 
 def read_seconds(folder):

@@ -1,7 +1,6 @@
 """A result of every kind that a view lays out, with names from a file that nobody has checked."""
 
 from functools import cache
-from pathlib import Path
 
 import polars as pl
 
@@ -13,7 +12,7 @@ from voirdire.judging import SeveralJudged as Judged
 from voirdire.judging.summary import ClassSummary, QuestionSummary
 from voirdire.records.replies import AnswerSummary
 from voirdire.reporting.pages.reward import fit_view, score_view, synthesis_view
-from voirdire.reporting.pages.training import replay_view, sample_view, training_view
+from voirdire.reporting.pages.training import sample_view, training_view
 from voirdire.reporting.pages.verdicts import (
     estimates_view,
     judging_view,
@@ -24,8 +23,7 @@ from voirdire.reporting.pages.verdicts import (
 )
 from voirdire.rewards import SlotCount, SynthesisSummary
 from voirdire.rewards.scoring import BehaviorScores, ScoringSummary
-from voirdire.rewards.training.replay import GroupRanks, Replay, ReplayPart
-from voirdire.rewards.training.sample import SampleFiles, TrainingSample
+from voirdire.rewards.training.sample import TrainingSample
 from voirdire.rubrics import load_rubric
 
 NAN = float("nan")
@@ -109,28 +107,14 @@ def made_synthesis(name="gpt"):
     )  # fmt: skip
 
 
-def made_replay(name="run"):
-    ranks = GroupRanks(n_groups=2, n_pairs=9, n_same=5, n_reversed=3, same_order_share=0.625,
-                       best_changed_share=0.5)  # fmt: skip
-    figures = {"n": 8, "n_before": 8, "n_after": 7, "mean_before": 0.1, "mean_after": 0.2,
-               "sd_before": 0.3, "sd_after": 0.4, "correlation": 0.9, "ranks": ranks}  # fmt: skip
-    return Replay(
-        run=name, reward_before=name, hash_before="", reward=name, reward_hash="", judge=name, n=16,
-        n_before=16, n_after=14, n_reused=10, n_judged=6, missing={f"{name} is late": 2},
-        whole=ReplayPart(**figures), steps=tuple(ReplayPart(step=n, **figures) for n in range(30)),
-        behaviors=(ReplayPart(behavior=name, **figures),), output="r.jsonl",
-    )  # fmt: skip
-
-
 def made_sample(name="refuse"):
-    sample = TrainingSample(run=made_run(2), items=(), strata={f"{name}/early": (80, 3)},
-                            n_completions=160, seed=5)  # fmt: skip
-    files = SampleFiles(
-        folder=Path(), sheets=(Path("labels-1.csv"), Path("labels-2.csv")), items=Path("i.jsonl"),
-        verdicts=Path("v.parquet"), key=Path("key.csv"), n_labels=12,
+    return TrainingSample(
+        run="runs/first", n_items=3, n_completions=160, n_different=80,
+        strata={f"{name}/early": {"n_different": 80, "n_drawn": 3}}, seed=5,
+        sheets=("labels-1.csv", "labels-2.csv"),
+        items="i.jsonl", verdicts="v.parquet", key="key.csv", n_labels=12,
         command="voirdire examine --humans labels-1.csv --humans labels-2.csv",
     )  # fmt: skip
-    return sample, files
 
 
 def made_replies(name="gpt"):
@@ -162,10 +146,9 @@ VIEWS = {
     ),
     "fit": lambda name: fit_view(made_fit()),
     "judging": lambda name: judging_view(made_judging(name)),
-    "replay": lambda name: replay_view(made_replay(name)),
     "replies": lambda name: replies_view(made_replies(name)),
     "rubrics": lambda name: rubrics_view({name: load_rubric("safety")}),
-    "sample": lambda name: sample_view(*made_sample(name)),
+    "sample": lambda name: sample_view(made_sample(name)),
     "score": lambda name: score_view(made_score(name)),
     "several": lambda name: several_view(made_several(name, "other")),
     "synthesis": lambda name: synthesis_view(made_synthesis(name), rubric=name),

@@ -9,6 +9,7 @@
     │   ├── NoDataError               nothing is left to examine
     │   └── RubricError               a rubric or another document breaks rules; `problems` has all
     ├── JudgeUnavailableError         a reward gave nothing so often that training was to stop
+    ├── RewardStoppedError            an alarm began after which training was to stop
     ├── ModelCallError                a call to a model gave no reply
     │   ├── AccessError               wrong key, no such model, no credit: every call would fail
     │   ├── BadRequestError           the server refuses this request
@@ -61,6 +62,7 @@ __all__ = [
     "NoDataError",
     "RateLimitError",
     "RefusalError",
+    "RewardStoppedError",
     "RubricError",
     "ServerError",
     "StoppedError",
@@ -125,6 +127,10 @@ class RubricError(InputError):
 
 class JudgeUnavailableError(VoirdireError):
     """So many requests in a row gave not one reward that the caller wanted training to stop."""
+
+
+class RewardStoppedError(VoirdireError):
+    """An alarm began after which the caller wanted training to stop."""
 
 
 class ModelCallError(VoirdireError):

@@ -264,7 +264,7 @@ def test_a_loop_that_is_blocked_is_waited_for_5_seconds_and_no_longer(reward_wit
     async def block():
         let_go.wait(WAIT_S)
 
-    reward._loop.begin(block())
+    reward._live._loop.begin(block())
 
     found = [reward.scored(turns_of(2)), asyncio.run(reward.ascored(turns_of(2)))]
     let_go.set()
@@ -446,7 +446,7 @@ def failing_with(reward, error):
     def broken(*_, **__):
         raise error
 
-    reward._made.turn_rewards = broken
+    reward._live._made.turn_rewards = broken
     return reward
 
 
@@ -499,7 +499,7 @@ def test_a_record_has_every_completion(reward_with, tmp_path):
     document = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
     assert document["name"] == "mine"
     assert document["framework"] == "plain"
-    assert document["judge"]["judge_fingerprint"] == SomeFail().fingerprint
+    assert document["judge_fingerprint"] == SomeFail().fingerprint
 
 
 def test_a_record_that_is_another_rewards_is_a_mistake_at_once(reward_with, tmp_path):

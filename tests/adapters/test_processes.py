@@ -138,11 +138,8 @@ def test_one_that_nobody_holds_any_more_ends_by_itself():
             await super().close(drain_s=drain_s)
             ended.set()
 
-    class Telling(GuardedReward):
-        def _live(self):
-            return Told(golden_reward(), judge=TryingJudge())
-
-    reward = guarded(kind=Telling)
+    reward = guarded()
+    reward._live._made = Told(golden_reward(), judge=TryingJudge())
     assert rewards_of(reward) == [5.0] * 3
 
     del reward
@@ -188,10 +185,8 @@ def test_a_program_that_ends_closes_what_runs():
             async def close(self, *, drain_s=30.0):
                 await super().close(drain_s=drain_s)
                 print("closed", drain_s, flush=True)
-        class Telling(GuardedReward):
-            def _live(self):
-                return Told(golden_reward(), judge=TryingJudge())
-        reward = Telling(golden_reward(), judge=TryingJudge())
+        reward = GuardedReward(golden_reward(), judge=TryingJudge())
+        reward._live._made = Told(golden_reward(), judge=TryingJudge())
         ask(reward)
     """
 

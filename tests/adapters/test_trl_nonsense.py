@@ -37,7 +37,8 @@ N_EACH, N_STEPS = 16, 150
 
 def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
     comparisons = files("voirdire") / "data" / "demo" / "comparisons.jsonl"
-    settings = FitSettings(n_resamples=0, use_base=False)
+    bare = {"gate": False, "cap": False, "behind_refusals": False}
+    settings = FitSettings(n_resamples=0, use_base=False, **bare)
     fitted = fit_reward(str(comparisons), rubric="safety", judge="local", settings=settings)
     reward = TrlReward(fitted.model, record=tmp_path / "run")
 
@@ -55,5 +56,5 @@ def test_a_policy_that_learns_nonsense_from_the_demos_reward_is_heard(tmp_path):
 
     assert np.mean([step.nonsense_share for step in steps[:5]]) < 0.6
     assert np.mean([step.nonsense_share for step in steps[-5:]]) > 0.9
-    # it can begin at step 19: the first ten steps are what it is held to
-    assert 19 <= alarms[0].step <= 29
+    # compared with the first ten steps it can begin at step 19; it begins earlier above a half
+    assert alarms[0].step <= 29

@@ -10,7 +10,6 @@ from made_results import made_certificate, made_gold, made_power, made_rates
 from made_views import (
     made_fit,
     made_judging,
-    made_replay,
     made_replies,
     made_score,
     made_several,
@@ -46,7 +45,6 @@ RESULTS = {
     "judging": (made_judging, "questions"),
     "power": (made_power, "rows"),
     "rates": (made_rates, "rates"),
-    "replay": (made_replay, "behaviors"),
     "replies": (made_replies, "replies"),
     "score": (made_score, "behaviors"),
     "synthesis": (made_synthesis, "slots"),

@@ -33,7 +33,6 @@ USUAL += ("concurrency", "timeout_s", "price", "max_cost", "calibration")
 # what a command needs so that its options are looked at at all; these files are empty
 CALLED = {
     "fit": ("comparisons.jsonl", "-o", "new.json"),
-    "replay": ("run", "--reward", "reward.json"),
     "score": ("items.jsonl", "--reward", "reward.json", "-o", "rewards.jsonl"),
     "serve": ("--reward", "reward.json"),
 }
@@ -89,7 +88,6 @@ def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(list_option
     [
         *((command, "beside the output") for command in ("fit", "judge", "score", "synthesize")),
         ("examine-reward", "beside the reward"),
-        ("replay", "in the run's folder"),
         ("serve", "in this folder"),
     ],
 )
@@ -113,7 +111,7 @@ def test_options_of_models_are_refused_beside_a_local_judge(call, folder, comman
 
 
 @pytest.mark.edges
-@pytest.mark.parametrize("command", ["replay", "score", "serve"])
+@pytest.mark.parametrize("command", ["score", "serve"])
 def test_options_of_models_are_refused_where_the_reward_has_its_own_judge(call, folder, command):
     done = call(command, *CALLED[command], "--judge", "own", *ALL_TYPED)
 

@@ -66,6 +66,19 @@ def test_what_was_drawn_and_what_comes_next_is_printed(call, run, tmp_path):
     assert "labels-3.csv" not in done.out
 
 
+def test_json_names_every_file(call, run, tmp_path):
+    found = call("sample", run, "-o", tmp_path / "sample", "-n", "12", "--json").json
+
+    assert found["n_items"] == 12
+    # 6 steps of 8 chats and 16 refusals, two in each third
+    assert found["strata"]["chat/early"]["n_different"] == 16
+    assert found["strata"]["refuse/late"]["n_different"] == 32
+    assert found["command"].startswith("voirdire examine --humans ")
+    assert len(found["sheets"]) == 3
+    # fewer than 30 items are asked about either question
+    assert "the least that an examination takes" in found["notes"][0]
+
+
 def test_labels_are_not_overwritten(call, run, tmp_path, assert_one_line):
     call("sample", run, "-o", tmp_path / "sample")
     fill(tmp_path / "sample" / "labels-1.csv", rng=np.random.default_rng(0), slips=0)

@@ -18,7 +18,6 @@ from made_results import made_gold, made_power, made_rates
 from made_views import (
     made_fit,
     made_judging,
-    made_replay,
     made_replies,
     made_score,
     made_several,
@@ -207,7 +206,6 @@ MADE = {
     "power": made_power,
     "probes": lambda: report(probes=(probe("length", question("label", 0.1)),)),
     "rates": made_rates,
-    "replay": made_replay,
     "replies": made_replies,
     "examination of a reward": examined_reward,
     "score": made_score,

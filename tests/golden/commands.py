@@ -359,12 +359,12 @@ OTHERS = [
         shapes=("out.jsonl",),
     ),
     Run(
-        "replay",
-        "replay {training} --reward {written}/second.json -o out.parquet --json",
+        "score_run",
+        "score {training} --reward {written}/second.json -o out.parquet --json",
         quick=True,
         tables=("out.parquet",),
     ),
-    Run("replay_itself", "replay {training} --reward {written}/first.json --json"),
+    Run("score_run_itself", "score {training} --reward {written}/first.json -o out.csv --json"),
     Run("sample", "sample {training} -o out --number 20 --json"),
     Run("view_training_en", "view {training} -o page.html", pages=("page.html",)),
     Run(

@@ -1,4 +1,4 @@
-"""What is said of a training run, a replay and a sample: against their figures."""
+"""What is said of a training run and a sample: against their figures."""
 
 import shlex
 import warnings
@@ -12,15 +12,13 @@ import pytest
 from made_training_run import PROPOSITIONS, made_run
 from reporting.made_certificates import made_certificates
 from reporting.recorded_alarms import bad_run
-from rewards.reward_cases import tiny_reward
 from rewards.training.recorded_runs import parts_of, rows_in
 from view_reading import Reading
 from voirdire.errors import InputError, NoDataError
 from voirdire.reporting import html_page
-from voirdire.reporting.pages.training import replay_view, sample_view, training_view
+from voirdire.reporting.pages.training import sample_view, training_view
 from voirdire.reporting.pages.view import Cards, Lines
-from voirdire.rewards import read_training_run, replay
-from voirdire.rewards.training.sample import sample_training_run, write_sample
+from voirdire.rewards import read_training_run, sample_training_run
 
 
 def read(run, language="en", **options):
@@ -125,6 +123,20 @@ def test_the_lines_have_the_figures_of_the_steps():
     assert missing.points[5] == (5, steps[5].missing_share)
     shares = steps[11].class_shares["comply"]
     assert {series.points[11][1] for series in lines["classes-1"].series} == {*shares.values()}
+
+
+def test_gate_and_cap_have_lines_where_they_did_something():
+    steps = made_run(4, alarms=False).steps
+    steps = [replace(step, gated_share=0.9 - 0.3 * k) for k, step in enumerate(steps)]
+
+    assert "guards" not in lines_of(made_run(4))
+    floored, capped = lines_of(made_run(steps=tuple(steps)))["guards"].series
+    assert [y for _, y in floored.points] == pytest.approx([0.9, 0.6, 0.3, 0.0])
+    assert {y for _, y in capped.points} == {0.0}
+
+
+def test_steps_that_were_lost_are_told():
+    assert "No completions are recorded of steps 13–20:" in read(made_run(gaps=((12, 21),))).lead
 
 
 def test_propositions_that_moved_most_come_first():
@@ -239,38 +251,23 @@ def test_no_text_is_on_the_page_unless_it_is_asked_for(run):
     assert whole.count("<script>") == 1  # the filter's, which the page's policy names
 
 
-# A replay and a sample
+def test_completions_that_are_gone_are_an_error_of_the_run(run, tmp_path):
+    with pytest.raises(InputError, match=r"run\.json"):
+        html_page(replace(run, folder=tmp_path / "gone"), texts=True)
 
 
-def test_a_replay_shows_rewards_before_and_after(run, tmp_path):
-    replayed = replay(run, tiny_reward(), output=tmp_path / "rewards.jsonl")
-
-    found = Reading(replay_view(replayed))
-
-    behaviors, steps = found.tables
-    assert [row["column.behavior"] for row in behaviors] == ["refuse", "chat"]
-    part = replayed.behaviors[0]
-    assert behaviors[0]["column.completions"] == f"{part.n:,}"
-    after = f"{part.mean_after:.3f}".replace("-", "−").replace("0.", ".", 1)
-    assert behaviors[0]["column.mean_after"] == after
-    assert [row["column.step"] for row in steps][::11] == ["0", "59"]
-    assert len(steps) == 12
-    assert "12 of 60 steps" in found.words
-    assert "rewards.jsonl" in found.words
-    assert f"({replayed.whole.ranks.n_same:,} same, " in found.lead
-    assert found.notes  # of completions whose judge failed
+# A sample
 
 
 def test_a_sample_names_its_files_and_ends_with_the_command(run, tmp_path):
-    sample = sample_training_run(run, n=8, seed=1)
-    files = write_sample(sample, tmp_path / "sample", n_annotators=2, language="en")
+    sample = sample_training_run(run, tmp_path / "sample", n=8, seed=1, n_annotators=2)
 
-    found = Reading(sample_view(sample, files))
+    found = Reading(sample_view(sample))
 
     assert {row["column.stratum"]: row["column.drawn"]
             for row in found.table("column.drawn")} == {
-        name: str(n) for name, (_, n) in sample.strata.items()
+        name: str(row["n_drawn"]) for name, row in sample.strata.items()
     }  # fmt: skip
-    assert all(str(path) in found.todo[0] for path in files.sheets)
-    assert found.todo[-1] == files.command
-    assert Path(files.verdicts).exists()
+    assert all(path in found.todo[0] for path in sample.sheets)
+    assert found.todo[-1] == sample.command
+    assert Path(sample.verdicts).exists()

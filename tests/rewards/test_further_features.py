@@ -1,4 +1,4 @@
-"""Scale and choice questions as features: by hand, in fits, files, live and replayed."""
+"""Scale and choice questions as features: by hand, in fits, files, live and scored again."""
 
 import json
 
@@ -20,7 +20,6 @@ from voirdire.rewards import (
     fit_reward,
     load_reward,
     read_training_run,
-    replay,
     reward_of_weights,
     sample_training_run,
     score_file,
@@ -159,16 +158,16 @@ def test_a_server_gives_the_same():
     assert values[:, 3:].tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]  # warm, dry, cold
 
 
-def test_a_recorded_run_replays_bit_for_bit_and_under_other_weights(tmp_path):
+def test_a_recorded_run_is_scored_bit_for_bit_and_under_other_weights(tmp_path):
     reward = reward_of()
     turns = [Turn(response=name, prompt="p", behavior="chat") for name in ITEMS]
     watch = watch_of(tmp_path / "run", reward=reward)
     watch.add(scored(turns, reward=reward, judge=model()), turns, step=0)
     watch.close()
 
-    replay(tmp_path / "run", reward, output=tmp_path / "same.parquet")
+    score_file(tmp_path / "run", tmp_path / "same.parquet", reward=reward)
     other = reward_of({"chat": {"quality": 2.0, "tone=cold": 1.0}})
-    replay(tmp_path / "run", other, output=tmp_path / "other.parquet")
+    score_file(tmp_path / "run", tmp_path / "other.parquet", reward=other)
 
     same, changed = (pl.read_parquet(tmp_path / f"{n}.parquet") for n in ("same", "other"))
     assert sorted(same["reward"]) == pytest.approx(sorted(BY_HAND.values()))
@@ -188,8 +187,9 @@ def test_a_run_has_alarms_for_further_features_that_pay(tmp_path):
 
     assert run.paying == {"chat": ("sorry", "rude", "quality", "tone=warm", "tone=dry")}
     assert run.steps[-1].proposition_rates["quality"] == 1.0
-    sample = sample_training_run(tmp_path / "run", n=2)
-    assert sample.asked(sample.items[0]) == ("sorry", "rude")  # sheets ask yes or no
+    sample = sample_training_run(tmp_path / "run", tmp_path / "sample", n=2)
+    asked = pl.read_csv(sample.sheets[0])["question"].unique()
+    assert set(asked) == {"sorry", "rude"}  # sheets ask yes or no
 
 
 def test_what_is_missing_stays_missing_and_a_failure_says_why():

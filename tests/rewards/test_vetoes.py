@@ -27,7 +27,6 @@ from voirdire.rewards import (
     check_certified,
     fit_reward,
     load_reward,
-    replay,
     reward_of_weights,
     score_file,
 )
@@ -290,7 +289,7 @@ def test_a_file_of_weights_holds_a_veto(tmp_path):
     assert reward.behaviors["chat"].weights["(veto)"] == -PENALTIES["chat"]
 
 
-# Training, servers, replays ---------------------------------------------------------------------
+# Training, servers, runs -----------------------------------------------------------------------
 
 
 def grid_turns():
@@ -322,13 +321,13 @@ def test_a_server_puts_what_is_vetoed_below_all_else():
             check_order(json.load(answer)["rewards"])
 
 
-def test_a_replay_puts_what_is_vetoed_below_all_else(tmp_path):
+def test_a_run_scored_again_puts_what_is_vetoed_below_all_else(tmp_path):
     turns = grid_turns()
     watch = watch_of(tmp_path / "run", reward=vetoing((), weights=STRONG))
     watch.add(scored(turns, reward=vetoing((), weights=STRONG)), turns, step=0)
     watch.close()
 
-    replay(tmp_path / "run", vetoing(weights=STRONG), output=tmp_path / "again.parquet")
+    score_file(tmp_path / "run", tmp_path / "again.parquet", reward=vetoing(weights=STRONG))
 
     found = pl.read_parquet(tmp_path / "again.parquet")
     places = [int(item.rpartition("-")[2]) for item in found["item"]]

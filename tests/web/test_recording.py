@@ -35,6 +35,29 @@ def test_a_record_holds_every_completion_with_its_reward(tmp_path):
     assert told["framework"] == "server"
 
 
+def test_a_run_that_was_to_stop_at_an_alarm_is_told_so_and_others_go_on():
+    async def ask():
+        broken = [{"response": "unanswerable", "behavior": "refuse"}] * 8
+        settings = {"stop_on": ("missing",), "missing_reward": 0.0}
+        async with begun(golden_judge(), **settings) as app:
+            for step in range(2):
+                await app.post(broken, step=step, run="a")
+            about = {"query": ["pI'm sorry."], "prompts": ["p"], "labels": ["refuse"]}
+            return [
+                await app.post(ITEMS, step=2, run="a"),
+                await app.ask("POST", "/openrlhf?run=a", about),
+                await app.post(ITEMS, step=2, run="b"),
+            ]
+
+    *stopped, other = asyncio.run(ask())
+
+    for answer in stopped:
+        assert (answer.status, answer.json["error"]["code"]) == (503, "stopped")
+        assert "step 0: 100% of the rewards are missing" in answer.json["error"]["message"]
+    assert other.json["rewards"] == [5.0, None]
+    assert other.json["gated"] == [False, False]
+
+
 def test_clients_at_neighbouring_steps_add_to_their_own_steps(tmp_path):
     asyncio.run(recorded(tmp_path / "run", [4, 5, 4, 5, 5, 4]))
 

@@ -6,52 +6,40 @@ reason.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import sys
-import weakref
 from dataclasses import replace
-from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from voirdire._validation import check_count
+from voirdire._validation import check_choice, check_count
+from voirdire.adapters.reward_loop import RewardLoop
 from voirdire.adapters.run_notes import RunNotes
-from voirdire.errors import InputError
-from voirdire.judging.background_loop import BackgroundLoop, fork_lock, wait_for_result
+from voirdire.judging.background_loop import wait_for_result
 from voirdire.judging.settings import LiveSettings
-from voirdire.models.reward_server import is_reward_server
 from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
     find_paid_against_demands,
 )
-from voirdire.rewards.live.live_reward import LiveReward
 from voirdire.rewards.live.missing_numbers import MissingRewards
-from voirdire.rewards.live.served_reward import ServedReward, read_served_reward
-from voirdire.rewards.live.turns import LiveScores, make_missing_scores
-from voirdire.rewards.reward_file import load_reward
+from voirdire.rewards.live.turns import (
+    LiveScores,
+    Truncated,
+    drop_truncated,
+    make_missing_scores,
+)
+from voirdire.rewards.training.run import AlarmKind
 from voirdire.rewards.training.step_figures import compute_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from threading import Thread
+    from pathlib import Path
 
-    from voirdire.judging.jury import JudgeLike
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
-
-    _Started = dict[asyncio.AbstractEventLoop, asyncio.Task[LiveReward | ServedReward]]
 
 __all__ = ["GuardedReward", "NumberReward"]
 
 _GRACE_S = 5.0
 """Seconds after the deadline in which the reward returns the verdicts that it has."""
-
-_LAST_S = 1.0
-"""Seconds that a reward gets when the process ends, or when it is garbage collected."""
-
-_PASSING = ("_made", "_started", "_notes", "_trouble", "_loop", "_at_end")
-"""State of one process."""
 
 _log = logging.getLogger("voirdire")
 
@@ -92,6 +80,11 @@ class GuardedReward:
     give_up_after : int, optional
         Requests in a row without a single reward after which the next of them raises, at least 1.
         By default training goes on, whatever happens.
+    stop_on : sequence of str, optional
+        Kinds of alarms, such as ``"nonsense"`` and ``"missing"``, after which the next request
+        raises; see `Alarm`.
+    truncated : {"paid", "missing"}, optional
+        Whether responses that the trainer cut off have rewards.
     late_steps : int, optional
         So many steps back a request may be and still be recorded at its own step; from further
         back the training was begun again from a checkpoint.
@@ -114,103 +107,71 @@ class GuardedReward:
     Notes
     -----
     *Order*: rewards follow the turns. *Errors*: after it was made nothing raises, but for
-    `JudgeUnavailableError` where `give_up_after` asks for it; what went wrong is logged, each kind
-    a few times and without any text of a response. *Cancellation*: a request ends; what the judge
+    `JudgeUnavailableError` where `give_up_after` asks for it, and `RewardStoppedError` where
+    `stop_on` does; what went wrong is logged, each kind a few times and without any text of a
+    response. *Cancellation*: a request ends; what the judge
     was asked goes on, and is remembered. *Memory*, *Retries and caching*: as `LiveReward`.
 
     A request takes at most the deadline and 5 seconds. Threads may share it; a process that is
     forked off begins anew.
     """
 
-    def _begin(self) -> None:
-        """Have what belongs to one process, as yet without a thread."""
-        self._made: LiveReward | ServedReward | None = None
-        self._started: _Started = {}
-        self._notes = RunNotes(self.name, record=self._record, give_up_after=self._give_up_after)
-        self._trouble = self._notes.trouble
-        self._loop = BackgroundLoop()
-        self._loop.held = self._started
-        self._at_end = weakref.finalize(self, _end, self._loop, self._started)
-
     def __init__(
         self,
         reward: RewardModel | str | Path,
         *,
         name: str | None = None,
-        judge: JudgeLike | None = None,
-        other_judge: bool = False,
-        store: str | Path | None = None,
-        center: bool = False,
-        base_column: str | None = None,
         behavior: str | None = None,
         settings: LiveSettings | None = None,
         deadline_s: float | None = None,
         record: str | Path | None = None,
         framework: str = "python",
         give_up_after: int | None = None,
+        stop_on: Sequence[AlarmKind] = (),
+        truncated: Truncated = "paid",
         late_steps: int = 0,
+        **judging: Any,
     ) -> None:
         self.settings = LiveSettings() if settings is None else settings
         if deadline_s is not None:
             self.settings = replace(self.settings, deadline_s=deadline_s)
-        self._address = str(reward) if is_reward_server(reward) else None
-        self.reward = _load_reward(reward)
+        self._live = RewardLoop(reward, settings=self.settings, behavior=behavior, **judging)
+        self.reward = self._live.reward
         self.name = self.reward.name if name is None else name
+        self.base_column = judging.get("base_column") or "base_reward"
         if behavior is not None:
             self.reward.behavior(behavior)
         if give_up_after is not None:
             check_count("give_up_after", give_up_after, minimum=1)
         check_count("late_steps", late_steps, minimum=0)
-        self._behavior, self._named_base = behavior, base_column
-        self.base_column = base_column or "base_reward"
-        self._give_up_after = give_up_after
-        self._asked: dict[str, Any] = {
-            "judge": judge,
-            "other_judge": other_judge,
-            "store": store,
-            "center": center,
-        }
-        if self._address is not None and any(self._asked.values()):
-            msg = (
-                "`judge`, `other_judge`, `store` and `center` must be left out where `reward` is "
-                "the address of a server, which decides on them. Start the server with them."
-            )
-            raise InputError(msg)
-        made = self._live()  # raise mistakes before training begins
-        self._record: dict[str, Any] | None = None
-        if record is not None:
-            self._record = {
-                "folder": str(record),
+        check_choice("truncated", truncated, Truncated)
+        for kind in stop_on:
+            check_choice("stop_on", kind, AlarmKind)
+        self._behavior, self._truncated = behavior, truncated
+        watched = None
+        if record is not None or stop_on:
+            watched = {
+                "folder": None if record is None else str(record),
                 "reward": self.reward,
                 "name": self.name,
                 "framework": framework,
-                "judge_fingerprint": made.judge_fingerprint,
+                "judge_fingerprint": self._live.judge_fingerprint,
                 "late_steps": late_steps,
             }
-        self._begin()
-        self._made = made
+        self._notes = RunNotes(
+            self.name, watched=watched, give_up_after=give_up_after, stop_on=tuple(stop_on)
+        )
         self._notes.open()
         if said := describe_paid_against_demands(find_paid_against_demands(self.reward)):
             _log.warning("%s: %s", self.name, said)
 
-    def __getstate__(self) -> dict[str, Any]:
-        _check_travels(self._asked["judge"])
-        return self._lasting()
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._begin()
-
     def __copy__(self) -> Self:
         twin = type(self).__new__(type(self))
-        twin.__setstate__(self._lasting())
+        vars(twin).update(vars(self) | {"_live": self._live.anew(), "_notes": self._notes.anew()})
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.__copy__()  # reward and judge do not change
-
-    def _lasting(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _PASSING}
 
     def scored(
         self,
@@ -245,16 +206,17 @@ class GuardedReward:
         ------
         JudgeUnavailableError
             If `give_up_after` requests in a row gave not one reward.
+        RewardStoppedError
+            If an alarm of `stop_on` began in an earlier request.
         """
+        self._notes.check_stopped()
         limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
-            future = self._loop.begin(self._ask(turns, limit, adds_base=adds_base))
+            future = self._live.begin(turns, limit, adds_base=adds_base)
             found = future.result(timeout=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
-        if self._at_end.alive:  # else the process ends, and no caller reads the result
-            self._notes.add(found, turns, step=step, recorded=recorded)
-        return found
+        return self._note(found, turns, step=step, recorded=recorded)
 
     async def ascored(
         self,
@@ -281,16 +243,24 @@ class GuardedReward:
 
         Raises
         ------
-        JudgeUnavailableError
+        JudgeUnavailableError, RewardStoppedError
             As `scored` does.
         """
+        self._notes.check_stopped()
         limit = self.settings.deadline_s if deadline_s is None else deadline_s
         try:
-            future = self._loop.begin(self._ask(turns, limit, adds_base=adds_base))
+            future = self._live.begin(turns, limit, adds_base=adds_base)
             found = await wait_for_result(future, timeout_s=limit + _GRACE_S)
         except Exception as error:  # noqa: BLE001  # training goes on
             found = self.nothing(turns, error)
-        if self._at_end.alive:  # else the process ends, and no caller reads the result
+        return self._note(found, turns, step=step, recorded=recorded)
+
+    def _note(
+        self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
+    ) -> LiveScores:
+        if self._truncated == "missing":
+            found = drop_truncated(found, turns)
+        if self._live.is_alive:  # else the process ends, and no caller reads the result
             self._notes.add(found, turns, step=step, recorded=recorded)
         return found
 
@@ -329,8 +299,12 @@ class GuardedReward:
         why = "no reward within the deadline"
         if not isinstance(error, TimeoutError):
             why = f"the reward raised {type(error).__name__}"
-            self._trouble.error(f"{self.name}: the reward failed", error)
+            self._notes.trouble.error(f"{self.name}: the reward failed", error)
         return make_missing_scores(self.reward, turns, why=why, behavior=self._behavior)
+
+    def flush(self) -> None:
+        """Write what waits of the record, as at a checkpoint."""
+        self._notes.flush()
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait for open calls, then end; the next call starts again.
@@ -340,44 +314,8 @@ class GuardedReward:
         drain_s : float, optional
             Seconds.
         """
-        with fork_lock:
-            thread = _leave(self._loop, self._started, drain_s=drain_s)
-        if thread is not None:
-            thread.join(drain_s + _GRACE_S)
+        self._live.close(drain_s=drain_s)
         self._notes.close()
-
-    async def _ask(self, turns: Sequence[Turn], limit_s: float, *, adds_base: bool) -> LiveScores:
-        """Ask the live reward, in its own loop; make both at the first call."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._started:
-            self._started[loop] = loop.create_task(self._start())
-        # a cancelled caller must not cancel the others' work
-        live = await asyncio.shield(self._started[loop])
-        return await live.turn_rewards(
-            turns, behavior=self._behavior, deadline_s=limit_s, adds_base=adds_base
-        )
-
-    async def _start(self) -> LiveReward | ServedReward:
-        made, self._made = self._made, None
-        try:
-            live = self._live() if made is None else made
-            await live.start()
-        except BaseException:
-            self._started.pop(asyncio.get_running_loop(), None)  # the next call tries again
-            raise
-        return live
-
-    def _live(self) -> LiveReward | ServedReward:
-        if self._address is not None:
-            return ServedReward(
-                self._address,
-                reward=self.reward,
-                base_column=self._named_base,
-                settings=self.settings,
-            )
-        return LiveReward(
-            self.reward, base_column=self._named_base, settings=self.settings, **self._asked
-        )
 
 
 class NumberReward(GuardedReward):
@@ -391,8 +329,6 @@ class NumberReward(GuardedReward):
         What stands for a missing reward; see `MissingRewards`.
     framework : str, optional
         Who trains, for the record.
-    late_steps : int, optional
-        As for `GuardedReward`.
     **settings
         The other keywords of `GuardedReward`.
 
@@ -414,59 +350,10 @@ class NumberReward(GuardedReward):
         missing_reward: float | None = None,
         base_mean: float = 0.0,
         framework: str = "python",
-        late_steps: int = 0,
         **settings: Any,
     ) -> None:
-        super().__init__(reward, framework=framework, late_steps=late_steps, **settings)
+        super().__init__(reward, framework=framework, **settings)
         center = settings.get("center", False)
         self.missing = MissingRewards(
             self.reward, declared=missing_reward, base_mean=base_mean, center=center
         )
-
-
-def _leave(loop: BackgroundLoop, started: _Started, *, drain_s: float) -> Thread | None:
-    """Close the live reward, then stop its loop; return the loop's thread."""
-
-    async def close() -> None:
-        starting = started.pop(asyncio.get_running_loop(), None)
-        if starting is not None and (await asyncio.wait([starting], timeout=drain_s))[0]:
-            await starting.result().close(drain_s=drain_s)
-
-    return None if loop.is_out_of_reach else loop.stop_after(close)
-
-
-def _end(loop: BackgroundLoop, started: _Started) -> None:
-    """Close a reward that is garbage collected, or that runs when the process ends."""
-    if (thread := _leave(loop, started, drain_s=0.0)) is not None:
-        thread.join(_LAST_S)
-
-
-def _load_reward(reward: RewardModel | str | Path) -> RewardModel:
-    if not isinstance(reward, str | Path):
-        return reward
-    if is_reward_server(reward):
-        return read_served_reward(str(reward))
-    return load_reward(reward)
-
-
-def _check_travels(judge: Any) -> None:
-    """Refuse an object that cannot be sent to another process, with a clear message.
-
-    Ray and others pickle more than Python does, and theirs may be in use.
-    """
-    if judge is None or isinstance(judge, str | Path):
-        return
-    others = [sys.modules.get(name) for name in ("cloudpickle", "ray.cloudpickle")]
-    for dumps in (ForkingPickler.dumps, *(other.dumps for other in others if other is not None)):
-        try:
-            dumps(judge)
-        except Exception as error:  # noqa: BLE001  # whatever objects of other people raise
-            why = type(error).__name__
-        else:
-            return
-    msg = (
-        f"`judge` must be one that can be pickled to travel to another process, got "
-        f"{type(judge).__name__} ({why}). Name the judge or its file, which is then made again "
-        "there."
-    )
-    raise InputError(msg)

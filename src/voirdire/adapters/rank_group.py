@@ -1,4 +1,4 @@
-"""Sends a message of one rank of a training to all ranks, so that they end together."""
+"""Sends an error of one rank of a training to all ranks, so that they end together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RankGroup"]
 
 
 class RankGroup:
-    """Sends a message of one rank to all ranks; one group for each reward function.
+    """Sends an error of one rank to all ranks; one group for each reward function.
 
     All ranks must call `join` and `agree` equally often, and `join` before anything is awaited:
     the trainer calls several functions in the same order on every rank, but they end in any. Each
@@ -43,17 +43,17 @@ class RankGroup:
         except Exception as error:  # noqa: BLE001  # training goes on
             trouble.error("the ranks cannot end together", error)
 
-    async def agree(self, said: str | None, trouble: TroubleLog) -> str | None:
-        """Send a message or None; return, on all ranks, the message of the first rank with one."""
+    async def agree(self, said: Exception | None, trouble: TroubleLog) -> Exception | None:
+        """Send an error or None; return, on all ranks, the error of the first rank with one."""
         group, torch = self._group, _find_process_group()
         if group is None or torch is None:
             return said
-        told: list[str | None] = [None] * torch.get_world_size(group)
+        told: list[Exception | None] = [None] * torch.get_world_size(group)
         try:
             # the other functions of this rank go on meanwhile: one may be waited for elsewhere
             await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
         except Exception as error:  # noqa: BLE001  # another rank died, and the trainer knows
-            trouble.error("no message from the other ranks", error)
+            trouble.error("no word from the other ranks", error)
             return said
         return next((one for one in told if one is not None), None)
 

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
-from voirdire.errors import JudgeUnavailableError
+from voirdire.errors import JudgeUnavailableError, RewardStoppedError
 from voirdire.judging.background_loop import fork_lock
 from voirdire.rewards.training.watch import TrainingWatch
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from voirdire.rewards.live.turns import LiveScores, Turn
+    from voirdire.rewards.training.run import Alarm
 
 __all__ = ["RunNotes", "TroubleLog"]
 
@@ -32,19 +33,61 @@ class RunNotes:
     ----------
     name : str
         What the log calls the reward.
-    record : dict or None
-        What `TrainingWatch` takes; None where nothing is recorded.
+    watched : dict or None
+        What `TrainingWatch` takes; None where nothing is recorded and no alarm is waited for.
     give_up_after : int or None
         Requests in a row without a single reward after which `add` raises.
+    stop_on : tuple of str
+        Kinds of alarms after which `check_stopped` raises.
+
+    Attributes
+    ----------
+    stopped : str or None
+        The alarm after which training is to stop.
+    began : tuple of Alarm
+        The alarms that began with the last request.
+    raises : bool
+        Whether `check_stopped` raises, or a trainer is stopped by other means.
     """
 
     def __init__(
-        self, name: str, *, record: dict[str, Any] | None, give_up_after: int | None
+        self,
+        name: str,
+        *,
+        watched: dict[str, Any] | None,
+        give_up_after: int | None,
+        stop_on: tuple[str, ...],
     ) -> None:
         self.trouble = TroubleLog(_log)
-        self._name, self._record, self._give_up_after = name, record, give_up_after
+        self.stopped: str | None = None
+        self.began: tuple[Alarm, ...] = ()
+        self.raises = True
+        self._name, self._record, self._give_up_after = name, watched, give_up_after
+        self._stop_on = stop_on
         self._watch: tuple[int, TrainingWatch] | None = None
         self._n_vain = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        about = (self._name, self._record, self._give_up_after, self._stop_on)
+        return _make_notes, about
+
+    def anew(self) -> RunNotes:
+        """Give notes of the same run that are not begun."""
+        make, about = self.__reduce__()
+        made: RunNotes = make(*about)
+        return made
+
+    @property
+    def watches(self) -> bool:
+        """Whether alarms are looked for."""
+        return self._record is not None
+
+    def check_stopped(self) -> None:
+        """Raise where training is to stop."""
+        if self.raises and self.stopped is not None:
+            name = shorten(self._name)
+            msg = f"reward {name!r} stopped: {self.stopped}. Read what the model writes."
+            raise RewardStoppedError(msg)
 
     def open(self) -> None:
         """Begin the record now, so that a mistake is raised before training."""
@@ -55,7 +98,7 @@ class RunNotes:
         self, found: LiveScores, turns: Sequence[Turn], *, step: int | None, recorded: bool
     ) -> None:
         """Note what a request got; raise after too many failures."""
-        missing, n_items = found.scores.missing, len(turns)
+        missing, n_items, self.began = found.scores.missing, len(turns), ()
         with fork_lock:
             self.trouble.missing(missing.values(), name=self._name, n_items=n_items)
             for note in found.scores.notes:
@@ -70,8 +113,12 @@ class RunNotes:
                     if watch is None or watch[0] != os.getpid():
                         _of_parents.append(watch)
                         self._watch = watch = (os.getpid(), TrainingWatch(**self._record))
-                    for alarm in watch[1].add(found, turns, step=step):
-                        _log.warning("%s: %s", self._name, alarm)
+                    self.began = watch[1].add(found, turns, step=step)
+                    for alarm in self.began:
+                        said = f"step {alarm.step}: {alarm.text}"
+                        _log.warning("%s: %s", self._name, said)
+                        if alarm.kind in self._stop_on:
+                            self.stopped = said
                 except Exception as error:  # noqa: BLE001  # a full disk, such as it is
                     self.trouble.error(f"{self._name}: the training run is not recorded", error)
             if n_items:
@@ -86,12 +133,25 @@ class RunNotes:
             )
             raise JudgeUnavailableError(msg)
 
-    def close(self) -> None:
+    def flush(self) -> None:
         """Write what waits."""
+        if self._watch is not None and self._watch[0] == os.getpid():
+            try:
+                self._watch[1].flush()
+            except OSError as error:
+                self.trouble.error(f"{self._name}: the training run is not recorded", error)
+
+    def close(self) -> None:
+        """Write what waits, and end."""
         with fork_lock:
-            watch, self._watch = self._watch, None
-        if watch is not None and watch[0] == os.getpid():
-            watch[1].close()
+            self.flush()
+            self._watch = None
+
+
+def _make_notes(
+    name: str, watched: dict[str, Any] | None, give_up_after: int | None, stop_on: tuple[str, ...]
+) -> RunNotes:
+    return RunNotes(name, watched=watched, give_up_after=give_up_after, stop_on=stop_on)
 
 
 # The log ------------------------------------------------------------------------------------------

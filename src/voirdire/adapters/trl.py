@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from voirdire._messages import shorten
 from voirdire.adapters.base_function import BaseFunction
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.rank_group import RankGroup
-from voirdire.errors import InputError, JudgeUnavailableError
+from voirdire.errors import InputError, JudgeUnavailableError, RewardStoppedError
 from voirdire.rewards.live.turns import Turn
 from voirdire.rewards.scores import LARGEST_REWARD
+from voirdire.rewards.training.run import AlarmKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +58,9 @@ class TrlReward(GuardedReward):
         Batches in a row without a single reward after which training ends with an error, at least
         1. By default it goes on, whatever happens. Of several ranks each counts its own batches;
         when one gives up, all raise its error.
+    stop_on : sequence of str, optional
+        Kinds of alarms after which training ends as if it were over (`should_training_stop`), on
+        all ranks.
     log : bool, optional
         Whether to give TRL figures (`log_metric`) and columns (`log_extra`), all of them named
         ``<name>/...``.
@@ -90,8 +94,9 @@ class TrlReward(GuardedReward):
         super().__init__(reward, framework="trl", **settings)
         self._behavior_column = behavior_column
         self._logs = log
-        self._ranks = None if settings.get("give_up_after") is None else RankGroup()
-        self._has_warned = False
+        may_end = settings.get("give_up_after") is not None or settings.get("stop_on")
+        self._ranks = RankGroup() if may_end else None
+        self._has_met = False
         self.__name__ = _name_for(self.name, is_given=settings.get("name") is not None)
 
     def __copy__(self) -> Self:
@@ -135,18 +140,19 @@ class TrlReward(GuardedReward):
         ------
         JudgeUnavailableError
             If `give_up_after` batches in a row gave not one reward, here or on another rank.
+        RewardStoppedError
+            If an alarm of `stop_on` began and no trainer is there to be stopped.
         """
         ranks = None if trainer_state is None else self._ranks  # a trainer asks on all ranks
         if ranks is not None:
-            ranks.join(self._trouble)  # before anything is awaited
+            ranks.join(self._notes.trouble)  # before anything is awaited
         trainer = getattr(log_metric, "__self__", None)
-        self._warn_once(trainer)
+        self._meet(trainer)
         began, limit = time.monotonic(), self.settings.deadline_s
-        nothing: list[Any] = [None] * len(completions)
         turns = [Turn(response=None)] * len(completions)
-        ended: str | None = None
+        ended: Exception | None = None
         try:
-            base, behaviors = columns.get(self.base_column), columns.get(self._behavior_column)
+            base = columns.get(self.base_column)
             if self._base is not None:
                 given = {
                     "prompts": prompts,
@@ -159,6 +165,9 @@ class TrlReward(GuardedReward):
                 base = await self._base.rewards(
                     len(completions), deadline_s=limit, given=given | columns
                 )
+            behaviors = columns.get(self._behavior_column)
+            cut_off = _find_truncated(trainer, completion_ids, columns.get("completion_mask"))
+            nothing: list[Any] = [None] * len(completions)
             turns = [
                 Turn(
                     prompt=prompt,
@@ -166,13 +175,15 @@ class TrlReward(GuardedReward):
                     behavior=None if behavior is None else str(behavior),
                     base_reward=base_reward,
                     n_tokens=None if ids is None else len(ids),
+                    truncated=bool(is_cut),
                 )
-                for prompt, response, behavior, base_reward, ids in zip(
+                for prompt, response, behavior, base_reward, ids, is_cut in zip(
                     prompts,
                     completions,
                     nothing if behaviors is None else behaviors,
                     nothing if base is None else base,
                     nothing if completion_ids is None else completion_ids,
+                    nothing if cut_off is None else cut_off,
                     strict=True,
                 )
             ]
@@ -183,14 +194,20 @@ class TrlReward(GuardedReward):
                 adds_base=self._base is not None,
                 recorded=bool(getattr(getattr(trainer, "model", None), "training", True)),
             )
-        except JudgeUnavailableError as error:  # asked for by `give_up_after`
-            ended, found = str(error), self.nothing(turns, error)
         except Exception as error:  # noqa: BLE001  # training goes on
+            if isinstance(error, JudgeUnavailableError | RewardStoppedError):
+                ended = error  # asked for by `give_up_after` or `stop_on`
             found = self.nothing(turns, error)
+        if ended is None and self._notes.stopped is not None:
+            ended = RewardStoppedError(self._notes.stopped)
         if ranks is not None:  # the others would wait for one that ends alone
-            ended = await ranks.agree(ended, self._trouble)
-        if ended is not None:
-            raise JudgeUnavailableError(ended)
+            ended = await ranks.agree(ended, self._notes.trouble)
+        control = getattr(trainer, "control", None)
+        self._notes.raises = control is None
+        if isinstance(ended, RewardStoppedError) and control is not None:
+            control.should_training_stop = True
+        elif ended is not None:
+            raise ended
         self._show(found, turns, log_extra=log_extra, log_metric=log_metric)
         return found.rewards
 
@@ -223,34 +240,63 @@ class TrlReward(GuardedReward):
             **dict(zip(judged.questions, map(_replace_nan, judged.probabilities.T), strict=True)),
         }
         try:
+            figures = self.step_metrics(found, turns)
+            if self._notes.watches:
+                kinds = [alarm.kind for alarm in self._notes.began]
+                figures |= {f"alarm/{x}": float(kinds.count(x)) for x in get_args(AlarmKind)}
             # TRL adds up over ranks, where one nan would make all nan
-            for name, value in self.step_metrics(found, turns).items():
+            for name, value in figures.items():
                 if log_metric is not None and abs(value) <= LARGEST_REWARD:
                     log_metric(f"{self.__name__}/{name}", value)
             for name, values in columns.items():
                 if log_extra is not None:
                     log_extra(f"{self.__name__}/{name}", values)
         except Exception as error:  # noqa: BLE001  # training goes on
-            self._trouble.error(f"{self.__name__}: the figures are not shown", error)
+            self._notes.trouble.error(f"{self.__name__}: the figures are not shown", error)
 
-    def _warn_once(self, trainer: Any) -> None:
-        """Warn of other functions, beside which a missing reward is not neutral."""
-        functions = list(getattr(trainer, "reward_funcs", ()))
-        if self._has_warned or len(functions) < 2:
+    def _meet(self, trainer: Any) -> None:
+        """Write the record where a trainer saves, and warn of functions beside this one."""
+        if trainer is None or self._has_met:
             return
-        self._has_warned = True
-        _log.warning(
-            "%s is not the only reward function: TRL counts a missing reward as 0 beside another. "
-            "Give the other one as `base`.",
-            self.__name__,
-        )
-        names = [getattr(function, "__name__", None) for function in functions]
+        self._has_met = True
+        if self._notes.watches and hasattr(trainer, "add_callback"):
+            trainer.add_callback(_FlushAtSave(self))
+        names = [getattr(row, "__name__", None) for row in getattr(trainer, "reward_funcs", ())]
+        if len(names) > 1:
+            _log.warning(
+                "%s is not the only reward function: TRL counts a missing reward as 0 beside "
+                "another. Give the other one as `base`.",
+                self.__name__,
+            )
         if names.count(self.__name__) > 1:
             _log.warning(
                 "%s is the name of several reward functions: TRL mixes up their figures. Give "
                 "each a `name`.",
                 self.__name__,
             )
+
+
+class _FlushAtSave:
+    """A callback of transformers: every event is a method, of which one does something."""
+
+    def __init__(self, reward: TrlReward) -> None:
+        self._reward = reward
+
+    def __getattr__(self, event: str) -> Callable[..., None]:
+        if not event.startswith("on_"):
+            raise AttributeError(event)
+        return lambda *_, **__: self._reward.flush() if event == "on_save" else None
+
+
+def _find_truncated(trainer: Any, ids: Any, mask: Any) -> list[bool] | None:
+    """Tell which completions were cut off: masked wholly, or without a token that ends them."""
+    if mask is not None:
+        return [not any(row) for row in mask]
+    ends = {*(getattr(trainer, "eos_token_ids", None) or ())}
+    if not ends or ids is None:
+        return None
+    ends.add(getattr(getattr(trainer, "_tokenizer", None), "pad_token_id", None))
+    return [len(row) > 0 and row[-1] not in ends for row in ids]
 
 
 def _replace_nan(numbers: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -46,12 +46,9 @@ def sample_command(
     """
     start_reading()
     with progress("drawing a sample"):
-        from voirdire.reporting import ResultTables
-        from voirdire.reporting.pages.training import sample_view
-        from voirdire.rewards.training.sample import sample_training_run, write_sample
+        from voirdire import reporting, rewards
 
-        sample = sample_training_run(run, n=n, seed=seed)
-        files = write_sample(sample, output, n_annotators=n_annotators, language=language)
-    say_notes(files.notes, sample.dropped)
-    content = sample.as_dict() | {"files": files.as_dict()}
-    printed.print(content, ResultTables(sample_view(sample, files)))
+        about: Any = {"n": n, "n_annotators": n_annotators, "language": language, "seed": seed}
+        sample = rewards.sample_training_run(run, output, **about)
+    say_notes(sample.notes, sample.dropped)
+    printed.print(sample, reporting.ResultTables(sample))

@@ -44,6 +44,7 @@ def score_command(
     ----------
     items
         Prompts with responses: JSONL, CSV, Parquet or JSON, or a folder; - reads standard input.
+        The folder of a training run: its completions, with its verdicts where they fit.
     output
         The rewards: .parquet, .jsonl or .csv, or a folder for those of a folder; - prints JSONL.
     verdicts

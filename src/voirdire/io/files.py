@@ -45,7 +45,7 @@ __all__ = [
     "csv_rows",
     "decode_json",
     "decode_windows_1252",
-    "escape_formula",
+    "escape_cell",
     "files_of",
     "find_delimiter",
     "got",
@@ -660,9 +660,13 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Characters that begin a formula in spreadsheets, in some languages also in full width."""
 
 
-def escape_formula(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula."""
+def escape_cell(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run as a formula, and end lines by LF.
+
+    A carriage return within quotes is a new row to some programs.
+    """
     begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_FORMULA_STARTS)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if begins_so else text
 
 
@@ -671,5 +675,5 @@ def write_csv(frame: pl.DataFrame) -> str:
     import polars as pl
 
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    escaped = (pl.col(name).map_elements(escape_formula, return_dtype=pl.String) for name in texts)
-    return frame.with_columns(escaped).rename(escape_formula).write_csv()
+    escaped = (pl.col(name).map_elements(escape_cell, return_dtype=pl.String) for name in texts)
+    return frame.with_columns(escaped).rename(escape_cell).write_csv()

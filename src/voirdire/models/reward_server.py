@@ -46,7 +46,7 @@ _HEADROOM = 0.9
 # Codes of our own servers; other words are not repeated in messages.
 RefusalCode: TypeAlias = Literal[
     "malformed", "no_token", "not_found", "wrong_method", "too_slow", "no_number", "too_large",
-    "wrong_type", "wrong_host", "wrong_form", "internal", "queue_full", "not_ready",
+    "wrong_type", "wrong_host", "wrong_form", "internal", "queue_full", "not_ready", "stopped",
 ]  # fmt: skip
 
 

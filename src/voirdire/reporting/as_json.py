@@ -45,7 +45,7 @@ _KINDS = {
     "replies": "judging.replies.ReplyListing",
     "n_scored": "rewards.scoring.ScoringSummary",
     "slots": "rewards.synthesis.synthesize.SynthesisSummary",
-    "reward_before": "rewards.training.replay.Replay",
+    "strata": "rewards.training.sample.TrainingSample",
 }
 """A key by which each kind of result is known, and where the kind is."""
 _BESIDE = {"calibration", "reward_examination"}

@@ -30,7 +30,6 @@ _VIEWS = {
     "PowerResult": "results.power_view",
     "ProbeReport": "results_sections.probes_view",
     "RateReport": "results_sections.rates_view",
-    "Replay": "training.replay_view",
     "ReplyListing": "verdicts.replies_view",
     "RewardExamination": "reward.reward_view",
     "RewardFit": "reward.fit_view",
@@ -39,6 +38,7 @@ _VIEWS = {
     "SeveralJudged": "verdicts.several_view",
     "SynthesisSummary": "reward.synthesis_view",
     "TrainingRun": "training.training_view",
+    "TrainingSample": "training.sample_view",
 }
 """What lays out a result, by the name of its type: only what is used is loaded."""
 

@@ -59,13 +59,10 @@ from voirdire.rewards.synthesis.synthesize import SynthesisSummary as SynthesisS
 from voirdire.rewards.synthesis.synthesize import synthesize as synthesize
 from voirdire.rewards.synthesis.synthesize import synthesize_file as synthesize_file
 from voirdire.rewards.training.nonsense import find_nonsense as find_nonsense
-from voirdire.rewards.training.replay import Replay as Replay
-from voirdire.rewards.training.replay import replay as replay
 from voirdire.rewards.training.run import Alarm as Alarm
 from voirdire.rewards.training.run import TrainingRun as TrainingRun
 from voirdire.rewards.training.run import TrainingStep as TrainingStep
 from voirdire.rewards.training.run_reading import read_training_run as read_training_run
 from voirdire.rewards.training.sample import TrainingSample as TrainingSample
 from voirdire.rewards.training.sample import sample_training_run as sample_training_run
-from voirdire.rewards.training.sample import write_sample as write_sample
 from voirdire.rewards.training.watch import TrainingWatch as TrainingWatch

@@ -145,13 +145,15 @@ class Guards:
         behind: NDArray[np.float64],
         items: Sequence[Item | None],
         behaviors: Sequence[str | None],
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the rewards that are paid, and which responses the gate stops.
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
+        """Return what is paid, which the gate stops, which are at the cap, and the gate's margins.
 
+        A margin is how far a response is beyond the threshold, nan where the gate did not look.
         `behind` are the rule rewards of what stands behind refusals, nan where nothing does. The
         gate lets pass what it cannot read: items that are None.
         """
         paid, is_gated = rule.copy(), np.zeros(rule.size, dtype=bool)
+        is_capped, beyond = is_gated.copy(), np.full(rule.size, np.nan)
         for name, guard in self._rows.items():
             rows = np.flatnonzero([behavior == name for behavior in behaviors])
             own = paid[rows]
@@ -159,12 +161,14 @@ class Guards:
                 limit = behind[rows] + guard.refusal_offset
                 own = np.where(limit < own, limit, own)
             if guard.cap is not None:
-                own = np.where(own > guard.cap, guard.cap, own)
+                is_capped[rows] = own >= guard.cap
+                own = np.where(is_capped[rows], guard.cap, own)
             if guard.floor is not None and self._gate is not None and items:
                 readable = [(at, x) for at, row in enumerate(rows.tolist()) if (x := items[row])]
                 margins = load_gate().measure_margins([item.response for _, item in readable])
-                for (at, item), margin in zip(readable, margins.tolist(), strict=True):
-                    is_stopped = margin > self._gate.threshold
+                beyond[rows[[at for at, _ in readable]]] = margins - self._gate.threshold
+                for at, item in readable:
+                    is_stopped = bool(beyond[rows[at]] > 0)
                     if guard.foreign_cap is not None and _changes_script(item):
                         own[at] = min(own[at], guard.foreign_cap)
                     if guard.short_cap is not None and is_short(item.response):
@@ -174,7 +178,7 @@ class Guards:
                     if is_stopped:
                         own[at], is_gated[rows[at]] = guard.floor, True
             paid[rows] = own
-        return paid, is_gated
+        return paid, is_gated, is_capped & ~is_gated, beyond
 
 
 def read_question(item: Item) -> str:

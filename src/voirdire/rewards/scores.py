@@ -87,6 +87,10 @@ class Scores:
         the behavior, n_features). Only behaviors that the reward has weights for.
     gated : ndarray of bool, shape (n_items,)
         Which responses the gate stopped: their rule reward is the floor of their behavior.
+    capped : ndarray of bool, shape (n_items,)
+        Which are paid the cap of their behavior, and would be paid as much or more without it.
+    margins : ndarray of float, shape (n_items,)
+        How far a response is beyond the threshold of the gate; nan where it did not look.
     guarded : ndarray of float, shape (n_items,)
         What gate, cap and the look behind refusals added to the weighted features.
     centers : mapping of str to float
@@ -103,6 +107,8 @@ class Scores:
     base_rewards: NDArray[np.float64] = field(repr=False)
     rule_rewards: NDArray[np.float64] = field(repr=False)
     gated: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    capped: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool), repr=False)
+    margins: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     guarded: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     missing: Mapping[str, str] = field(default_factory=dict, repr=False)
     features: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
@@ -186,6 +192,7 @@ class Combiner:
         ids = judged.items
         rule, missing, features = self._weigh(judged, item_behaviors)
         gated, guarded = np.zeros(len(ids), dtype=bool), np.zeros(len(ids))
+        capped, margins = gated, np.full(len(ids), np.nan)
         if given is not None:
             rule, reasons = np.array(given[0]), given[1]
             lacking = [ids[row] for row in np.flatnonzero(~is_reward(rule)).tolist()]
@@ -198,7 +205,7 @@ class Combiner:
                 for row in rows:
                     if np.isnan(rests[row]) and ids[row] not in missing and given is None:
                         rule[row], missing[ids[row]] = np.nan, why[ids[row] + REST]
-            paid, gated = self.guards.apply(rule, rests, items, item_behaviors)
+            paid, gated, capped, margins = self.guards.apply(rule, rests, items, item_behaviors)
             if given is None:  # a server has done this
                 guarded = np.where(np.isnan(rule), 0.0, paid - rule)
                 missing = {
@@ -222,6 +229,8 @@ class Combiner:
             base_rewards=base,
             rule_rewards=rule,
             gated=gated,
+            capped=capped,
+            margins=margins,
             guarded=guarded,
             missing=missing,
             features=features,

@@ -15,7 +15,6 @@ __all__ = [
     "ComparisonColumn",
     "ComparisonLayout",
     "ComparisonSettings",
-    "ReplaySettings",
     "ScoringSettings",
     "SynthesisSettings",
 ]
@@ -121,22 +120,6 @@ class ScoringSettings(RunSettings):
     base: str | None = None
     explain: bool = False
     center: bool = False
-    other_judge: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplaySettings(ReplySettings):
-    """How the completions of a training run are given another reward.
-
-    Attributes
-    ----------
-    other_judge : bool
-        Take another judge than the weights were fitted on; certificates say nothing of that one.
-    store : str, path, False or None
-        Where replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite in
-        the run's folder.
-    """
-
     other_judge: bool = False
 
 

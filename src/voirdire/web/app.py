@@ -309,6 +309,7 @@ class _Routes:
         asked = read_body(await self._body(request), RewardsRequest)
         turns = [item.turn() for item in asked.items]
         run = _read_run(request, asked.run)
+        service.check_stopped(run)
         service.queue.check(len(turns))
         with service.queue.hold(len(turns)):
             own = service.live.settings.deadline_s
@@ -340,6 +341,7 @@ class _Routes:
             msg = "`query`, `prompts` and `labels` must be lists of one length."
             raise RefusedError("wrong_form", msg) from None
         run = _read_run(request, None)
+        service.check_stopped(run)
         end = time.monotonic() + service.live.settings.deadline_s
         scores = None
         if await service.queue.wait_for_place(len(turns), end=end):

@@ -43,7 +43,7 @@ def answer_json(content: object, *, status: int = 200, headers: Any = None) -> R
 _STATUS: Mapping[RefusalCode, int] = {
     "malformed": 400, "no_token": 401, "not_found": 404, "wrong_method": 405, "too_slow": 408,
     "no_number": 409, "too_large": 413, "wrong_type": 415, "wrong_host": 421, "wrong_form": 422,
-    "internal": 500, "queue_full": 503, "not_ready": 503,
+    "internal": 500, "queue_full": 503, "not_ready": 503, "stopped": 503,
 }  # fmt: skip
 
 
@@ -150,11 +150,12 @@ def _describe_fault(fault: str) -> str:
 class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Rewards in the order of the items, null where `missing` says why; never infinite.
 
-    `partial` tells that `n_late` verdicts did not come within the deadline: ask again later, and
-    those that came meanwhile cost nothing. `n_remembered` and `n_stored` count items whose verdicts
-    were there already. `answered_by` tells which judge of a cascade each item came to; it is there
-    together with `probabilities`, and only where the judge is a cascade. `contributions` has a row
-    per item with what each of its behavior's `features` adds to the reward.
+    `gated` tells what the gate stopped, which is paid the floor of its behavior. `partial` tells
+    that `n_late` verdicts did not come within the deadline: ask again later, and those that came
+    meanwhile cost nothing. `n_remembered` and `n_stored` count items whose verdicts were there
+    already. `answered_by` tells which judge of a cascade each item came to; it is there together
+    with `probabilities`, and only where the judge is a cascade. `contributions` has a row per item
+    with what each of its behavior's `features` adds to the reward.
     """
 
     rewards: list[float | None]
@@ -162,6 +163,7 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     base_rewards: list[float | None]
     behaviors: list[str | None]
     missing: list[str | None]
+    gated: list[bool]
     partial: bool
     n_late: int
     n_remembered: int
@@ -189,7 +191,7 @@ def make_rewards_answer(
     if asked.explain:
         more["contributions"] = _list_contributions(parts, reward)
 
-    def list_numbers(column: str) -> list[float | None]:
+    def list_numbers(column: str) -> list[Any]:
         return [value for part in parts for value in getattr(part.scores, column).tolist()]
 
     n_late = sum(part.n_late for part in parts)
@@ -199,6 +201,7 @@ def make_rewards_answer(
         base_rewards=list_numbers("base_rewards"),
         behaviors=[name for part in parts for name in part.scores.behaviors],
         missing=[part.scores.missing.get(item) for part in parts for item in part.scores.items],
+        gated=list_numbers("gated"),
         partial=n_late > 0,
         n_late=n_late,
         n_remembered=sum(part.n_remembered for part in parts),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.judging.live import LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
-    from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.training.run import Alarm
     from voirdire.web.settings import ServerSettings
 
 __all__ = ["RewardService"]
@@ -72,8 +72,8 @@ class RewardService:
             if settings.missing_reward is not None:
                 raise
         self.record = None
-        if settings.record is not None:
-            self.record = TrainingRecord(live.reward, settings.record)
+        if settings.record is not None or settings.stop_on:
+            self.record = TrainingRecord(live, settings)
         self.metrics = Metrics(
             live.judge.questions, state=lambda: live.state, n_items=lambda: self.queue.length
         )
@@ -232,6 +232,11 @@ class RewardService:
         self.metrics.count_verdicts(scores)
         self.metrics.count_rewards(scores.scores.rewards, list(scores.scores.missing.values()))
 
+    def check_stopped(self, run: str | None) -> None:
+        """Refuse a request of a run that was to stop at an alarm."""
+        if self.record is not None:
+            self.record.check_stopped(run)
+
     async def write_record(
         self, parts: Sequence[LiveScores], turns: Sequence[Turn], step: int | None, run: str | None
     ) -> None:
@@ -308,8 +313,9 @@ class TrainingRecord:
     folder of that name in it.
     """
 
-    def __init__(self, reward: RewardModel, folder: str | Path) -> None:
-        self._reward, self._folder = reward, Path(folder)
+    def __init__(self, live: LiveReward, settings: ServerSettings) -> None:
+        self._live, self._settings = live, settings
+        self._stopped: dict[str | None, str] = {}
         self._runs: dict[str | None, TrainingWatch] = {}
         self._watch(None)  # now, so that a mistake is told at once
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-record")
@@ -322,8 +328,8 @@ class TrainingRecord:
         The training needs the rewards more than the record: an error of writing is only logged.
         """
 
-        def write() -> list[str]:
-            alarms: list[str] = []
+        def write() -> list[Alarm]:
+            alarms: list[Alarm] = []
             left = list(turns)
             for scores in parts:
                 n_items = len(scores.scores.items)
@@ -341,8 +347,17 @@ class TrainingRecord:
             log_error("nothing is recorded of a request", error)
             return 0
         for alarm in alarms:
-            log.warning("alarm: %s", alarm)
+            said = f"step {alarm.step}: {alarm.text}"
+            log.warning("alarm: %s", said)
+            if alarm.kind in self._settings.stop_on:
+                self._stopped[run] = said
         return len(alarms)
+
+    def check_stopped(self, run: str | None) -> None:
+        """Refuse a request of a run that was to stop at an alarm."""
+        if run in self._stopped:
+            msg = f"The run was to stop at an alarm, which began: {self._stopped[run]}."
+            raise RefusedError("stopped", msg)
 
     async def close(self) -> None:
         """Write what waits."""
@@ -355,11 +370,13 @@ class TrainingRecord:
         if run not in self._runs:
             if len(self._runs) > _MOST_RUNS:
                 raise _TooManyRunsError
+            folder = self._settings.record
             self._runs[run] = TrainingWatch(
-                self._folder / (run or ""),
-                reward=self._reward,
-                name=self._reward.name,
+                None if folder is None else Path(folder) / (run or ""),
+                reward=self._live.reward,
+                name=self._live.reward.name,
                 framework="server",
+                judge_fingerprint=self._live.judge_fingerprint,
                 late_steps=_LATE_STEPS,
             )
         return self._runs[run]

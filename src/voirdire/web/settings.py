@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from voirdire._validation import check_count, check_positive
+from voirdire._validation import check_choice, check_count, check_positive
 from voirdire.errors import InputError
+from voirdire.rewards.training.run import AlarmKind
 
 __all__ = ["ServerSettings"]
 
@@ -39,6 +40,9 @@ class ServerSettings:
         Special tokens at the end of what OpenRLHF sends, beside the known ones.
     record : str, path or None
         A folder for figures and completions, as of a training run; each worker writes its own.
+    stop_on : tuple of str
+        Kinds of alarms after which a training run gets no more rewards; see
+        `voirdire.rewards.Alarm`.
     drain_s : float
         Seconds that requests under way get when the server is to end, above 0.
     body_s : float
@@ -61,6 +65,7 @@ class ServerSettings:
     missing_reward: float | None = None
     end_tokens: tuple[str, ...] = ()
     record: str | Path | None = None
+    stop_on: tuple[AlarmKind, ...] = ()
     drain_s: float = 30.0
     body_s: float = 30.0
     workers: int = 1
@@ -70,6 +75,8 @@ class ServerSettings:
             check_count(name, getattr(self, name), minimum=1)
         for name in ("drain_s", "body_s"):
             check_positive(name, getattr(self, name))
+        for kind in self.stop_on:
+            check_choice("stop_on", kind, AlarmKind)
         token = self.token
         if token is not None and not (len(token) >= _SHORTEST_TOKEN and _TOKEN.fullmatch(token)):
             msg = (

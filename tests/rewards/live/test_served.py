@@ -391,7 +391,9 @@ def test_a_token_comes_from_the_environment_and_is_shown_nowhere(monkeypatch, ca
     with serving(token=TOKEN) as address:
         reward = GuardedReward(address)
         found = reward.scored(turns_of(2))
-        shown = f"{vars(reward)!r} {[vars(task.result()) for task in reward._started.values()]!r}"
+        shown = (
+            f"{vars(reward)!r} {[vars(task.result()) for task in reward._live._started.values()]!r}"
+        )
         parcel = pickle.dumps(reward)
         twins = [pickle.loads(parcel), copy.deepcopy(reward)]
         again = [twin.scored(turns_of(2)) for twin in twins]

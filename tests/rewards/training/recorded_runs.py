@@ -80,7 +80,6 @@ def step_of(number, **figures):
         "reward_sd": 1.0,
         "rule_mean": 1.0,
         "base_mean": 0.0,
-        "missing_share": 0.0,
         "proposition_rates": {"sorry": 0.5},
         "class_shares": {},
         "length_mean": 100.0,
@@ -89,7 +88,9 @@ def step_of(number, **figures):
         "n_missing": 0,
         "n_groups": 8,
     }
-    return TrainingStep(**(plain | figures))
+    whole = plain | figures
+    whole.setdefault("missing_share", whole["n_missing"] / whole["n"])
+    return TrainingStep(**whole)
 
 
 def simulated_steps(

@@ -80,7 +80,7 @@ def test_lengths_that_differ_from_prompt_to_prompt_are_not_longer():
 
 
 def test_a_judge_that_is_down_is_heard_at_once():
-    steps = [step_of(0), step_of(1, n_missing=64, missing_share=1.0)]
+    steps = [step_of(0), step_of(1, n_missing=64)]
 
     [alarm] = find_alarms(steps)
 
@@ -90,7 +90,7 @@ def test_a_judge_that_is_down_is_heard_at_once():
 
 
 def test_a_few_missing_rewards_of_a_small_step_are_no_alarm():
-    steps = [step_of(k, n=8, n_missing=k == 3, missing_share=(k == 3) / 8) for k in range(20)]
+    steps = [step_of(k, n=8, n_missing=k == 3) for k in range(20)]
 
     assert find_alarms(steps) == ()
 
@@ -142,6 +142,38 @@ def test_nonsense_that_gets_frequent_is_heard_and_again_after_it_has_gone():
 
 def test_a_run_that_was_not_looked_at_for_nonsense_rings_no_alarm_of_it():
     assert find_alarms([step_of(k) for k in range(30)]) == ()
+
+
+@pytest.mark.parametrize("kind", ["gated", "nonsense"])
+def test_a_run_that_begins_with_what_is_no_answer_is_told_with_the_first_step(kind):
+    [alarm] = find_alarms([step_of(k, **{f"{kind}_share": 0.9}) for k in range(20)])
+
+    assert (alarm.kind, alarm.step, alarm.value) == (kind, 0, pytest.approx(0.9))
+    assert "90% of the responses" in alarm.text
+
+
+def test_a_gate_that_floors_what_it_may_is_no_alarm():
+    assert find_alarms([step_of(k, gated_share=0.1) for k in range(40)]) == ()
+
+
+def test_a_run_of_which_nearly_all_is_paid_the_cap_has_no_signal_left():
+    steps = [step_of(k, capped_share=0.5 if k < 5 else 1.0) for k in range(40)]
+
+    [alarm] = find_alarms(steps)
+
+    # the window's mean is 1/2 + j / 20 after j such steps: 9/10 from j = 8 on
+    assert (alarm.kind, alarm.step) == ("capped", 12)
+
+
+def test_responses_that_come_near_the_gate_are_told_before_it_floors_them():
+    steps = [step_of(k, margin_mean=-4.0 if k < 20 else -2.0) for k in range(40)]
+
+    [alarm] = find_alarms(steps)
+
+    # the window's mean is -4 + j / 5 after j such steps: a gain of more than 1 from j = 6 on, and
+    # above four errors, 4 * 2 * sqrt(j (10 - j) / 900), from j = 7 on
+    assert (alarm.kind, alarm.step) == ("margin", 26)
+    assert alarm.text == "responses are nearer to the gate: -2.6 (before: -4.0)"
 
 
 def test_undefined_figures_ring_nothing():

@@ -42,15 +42,9 @@ def run_of(tmp_path):
         for place, (began, first, rank, world) in enumerate(sessions):
             writer = f"p{place + 1}" if rank is None else f"r{rank}of{world}"
             name = f"{writer}-{began * 1_000}-abc{place}{ending}"
-            steps = [
-                rows.with_columns(
-                    step=pl.lit(first + k, pl.Int64),
-                    time=pl.lit(float(began + k)),
-                    session=pl.lit(name),
-                )
-                for k in range(10)
-            ]
-            pl.concat(steps).write_parquet(part.with_name(f"{name}-000000.parquet"))
+            steps = [rows.with_columns(step=pl.lit(first + k, pl.Int64)) for k in range(10)]
+            about = f"000000-{first}-{first + 9}-{(began + 9) * 1_000}"
+            pl.concat(steps).write_parquet(part.with_name(f"{name}-{about}.parquet"))
         return {step.step: step.n // rows.height for step in read_training_run(tmp_path).steps}
 
     return read
@@ -129,15 +123,13 @@ def test_parts_that_are_read_one_after_the_other_give_the_figures_of_their_steps
         session = f"r{rank}of2-{1_000 * (rank + 1)}-abc{rank}"
         for number in range(3):  # a step ends in the part after that in which it began
             texts = [rng.bytes(190_000).hex() for _ in range(rows.height)]
+            low, high = 2 * number, 2 * number + 3
+            name = f"{session}-{number:06d}-{low}-{high}-{1_000_000 + number}.parquet"
             rows.with_columns(
-                step=pl.Series(np.sort(rng.integers(2 * number, 2 * number + 4, rows.height))),
-                time=pl.lit(1_000.0 + number),
-                session=pl.lit(session),
+                step=pl.Series(np.sort(rng.integers(low, high + 1, rows.height))),
                 response=pl.Series(texts),
                 reward=pl.Series(rng.normal(size=rows.height)),
-            ).write_parquet(
-                part.with_name(f"{session}-{number:06d}.parquet"), compression="uncompressed"
-            )
+            ).write_parquet(part.with_name(name), compression="uncompressed")
     assert all(path.stat().st_size > 2**23 for path in parts_of(tmp_path / "run"))
 
     steps = read_training_run(tmp_path / "run").steps
@@ -348,10 +340,10 @@ def test_numbers_of_a_stranger_that_cannot_be_are_none(tmp_path):
     [
         (None, r"which holds no run\.json"),
         ("{", r"run\.json: must be JSON"),
-        ('{"schema": "voirdire.reward/1"}', "must be 'voirdire.training/2', got 'voirdire.rew"),
-        ('{"schema": "voirdire.training/2"}', "must say what the run is about"),
+        ('{"schema": "voirdire.reward/1"}', "must be 'voirdire.training/3', got 'voirdire.rew"),
+        ('{"schema": "voirdire.training/3"}', "must say what the run is about"),
         (
-            json.dumps({"schema": "voirdire.training/2", "reward": 3, "rubric": 4, "judge": 5}),
+            json.dumps({"schema": "voirdire.training/3", "name": 3, "rubric": 4, "judge": 5}),
             "must say what the run is about",
         ),
     ],
@@ -419,12 +411,25 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, kind):
     run = read_training_run(tmp_path / "run")
 
     assert len(run.steps) == 2
-    assert run.dropped == ("x.parquet: is damaged, or no part of this run (no regular file)",)
+    assert run.dropped == ("x.parquet: is damaged, or no part of this run (no part)",)
 
 
-def test_a_session_without_the_name_of_one_does_not_count(tmp_path):
+def test_a_part_without_the_name_of_one_does_not_count(tmp_path):
     recorded(tmp_path / "run", n_steps=2)
     part = parts_of(tmp_path / "run")[0]
-    pl.read_parquet(part).with_columns(session=pl.lit("r0of" + "9" * 99)).write_parquet(part)
+    part.rename(part.with_name("r0of" + "9" * 99 + part.name))
 
-    assert [step.step for step in read_training_run(tmp_path / "run").steps] == [1]
+    run = read_training_run(tmp_path / "run")
+
+    assert [step.step for step in run.steps] == [1]
+    assert len(run.dropped) == 1
+
+
+def test_steps_that_a_killed_process_lost_are_told(tmp_path):
+    turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
+    watch, scores = watch_of(tmp_path / "run"), scored(turns)
+    for step in (0, 2, 4, 6, 14, 16):  # every second one, as where two steps share completions
+        watch.add(scores, turns, step=step)
+    watch.close()
+
+    assert read_training_run(tmp_path / "run").gaps == ((6, 14),)

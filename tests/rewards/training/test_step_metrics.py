@@ -80,7 +80,7 @@ def test_what_is_undefined_is_nan_and_never_0():
 
     assert found["missing"] == 1.0
     undefined = {name for name, value in found.items() if math.isnan(value)}
-    assert undefined == set(found) - {"missing", "nonsense"}
+    assert undefined == set(found) - {"missing", "nonsense", "gated", "capped", "truncated"}
 
 
 def test_missing_rewards_do_not_count_as_0():

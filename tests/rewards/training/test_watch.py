@@ -112,6 +112,29 @@ def test_without_a_trainers_step_so_many_completions_make_one(tmp_path):
     ]
 
 
+def test_what_waits_is_written_at_a_checkpoint(tmp_path):
+    turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse", truncated=True)]
+    watch, scores = watch_of(tmp_path / "run"), scored(turns)
+    for step in range(3):
+        watch.add(scores, turns, step=step)
+
+    watch.flush()
+
+    run = read_training_run(tmp_path / "run")
+    assert [(step.step, step.truncated_share) for step in run.steps] == [(0, 1), (1, 1), (2, 1)]
+
+
+def test_without_a_folder_alarms_are_watched_for_alone(tmp_path):
+    watch = watch_of(None)
+    broken = [Turn(response=None, behavior="refuse") for _ in range(8)]
+    scores = scored(broken)
+
+    alarms = [watch.add(scores, broken, step=step) for step in range(2)]
+    watch.close()
+
+    assert [[alarm.kind for alarm in row] for row in alarms] == [[], ["missing"]]
+
+
 def test_only_the_owner_can_read_what_a_model_said(tmp_path):
     recorded(tmp_path / "run", n_steps=1)
 
@@ -129,7 +152,7 @@ def test_an_alarm_is_told_where_the_step_ends(tmp_path):
     first, second = watch.add(scores, broken, step=4), watch.add(scores, broken, step=5)
 
     assert first == ()
-    assert second == ("step 4: 100% of the rewards are missing",)
+    assert [(x.step, x.text) for x in second] == [(4, "100% of the rewards are missing")]
     watch.close()
     assert [alarm.kind for alarm in read_training_run(tmp_path / "run").alarms] == ["missing"]
 

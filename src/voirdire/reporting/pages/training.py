@@ -1,4 +1,4 @@
-"""What is said of a training run: its page, and what replays and samples of it print."""
+"""What is said of a training run: its page, and what a sample of it prints."""
 
 from __future__ import annotations
 
@@ -29,18 +29,16 @@ from voirdire.reporting.pages.speech import (
     one_line,
     say,
 )
-from voirdire.reporting.pages.verdicts import list_missing, say_output
 from voirdire.reporting.pages.view import Cards, Column, Lines, Part, Series, Table, View, Words
-from voirdire.rewards.training.completion_rows import ITEM_COLUMNS, make_item, write_prompt
+from voirdire.rewards.training.completion_rows import TEXTS, make_item, write_prompt
 from voirdire.rewards.training.nonsense import NonsenseKind
 from voirdire.rewards.training.run_reading import read_completion_frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from voirdire.rewards.training.replay import GroupRanks, Replay
     from voirdire.rewards.training.run import Alarm, TrainingRun
-    from voirdire.rewards.training.sample import SampleFiles, TrainingSample
+    from voirdire.rewards.training.sample import TrainingSample
 
 
 _EDGE = 10
@@ -52,7 +50,7 @@ _MOST_BEHAVIORS = 4
 _MOST_NAMED = 3
 _MOST_ENDS = 20
 _MOST_DROPPED = 200
-_MOST_STEPS = 12
+_ITEM = (*TEXTS, "behavior")
 
 
 def training_view(run: TrainingRun, *, source: str | None = None, texts: bool = False) -> View:
@@ -97,6 +95,9 @@ def _say_story(run: TrainingRun) -> Iterator[Said]:
         yield say("training.rewards", start=start, end=end, edge=_edge(run))
     else:
         yield say("training.rewards.none")
+    if run.gaps:
+        lost = [Verbatim(f"{a + 1}–{b - 1}") for a, b in run.gaps[:_MOST_NAMED]]
+        yield say("training.gaps", steps=Listing(tuple(lost)))
     if n_missing := sum(step.n_missing for step in run.steps):
         yield say("training.missing", share=Share(n_missing / run.n_completions))
     paid = {name for names in run.paying.values() for name in names}
@@ -113,7 +114,7 @@ def _next_step(run: TrainingRun, folder: Argument) -> Said:
     kinds = {alarm.kind for alarm in run.alarms}
     if not any(math.isfinite(step.reward_mean) for step in run.steps):
         return say("training.next.mend")
-    key = "replay" if kinds == {"missing"} else "label" if kinds else "quiet"
+    key = "score" if kinds == {"missing"} else "label" if kinds else "quiet"
     return say(f"training.next.{key}", run=folder)
 
 
@@ -132,8 +133,11 @@ def _list_warnings(run: TrainingRun, folder: Argument) -> Iterator[tuple[Clauses
 
 def _say_alarm(alarm: Alarm) -> Said:
     """Say an alarm in words, with its figure and what it was held against."""
-    kind = partial(Decimal, digits=0) if alarm.kind == "length" else Percent
-    return say(f"training.alarm.{alarm.kind}", value=kind(alarm.value), was=kind(alarm.reference))
+    kind: Any = {"length": partial(Decimal, digits=0), "margin": Decimal}.get(alarm.kind, Percent)
+    name = f"training.alarm.{alarm.kind}"
+    if alarm.kind == "nonsense" and not math.isfinite(alarm.reference):
+        name = "training.alarm.nonsense.early"
+    return say(name, value=kind(alarm.value), was=kind(alarm.reference))
 
 
 # Lines over the steps -----------------------------------------------------------------------------
@@ -234,6 +238,11 @@ def _list_curves(run: TrainingRun) -> Iterator[tuple[str, tuple[Lines, ...]]]:
         yield "classes", tuple(classes)
     unit, lengths = f"training.length.{run.length_unit}", [step.length_mean for step in run.steps]
     yield "length", (_lines(run, "length", [(unit, lengths)], y_title=unit),)
+    guards = {name: [getattr(step, f"{name}_share") for step in run.steps]
+              for name in ("gated", "capped")}  # fmt: skip
+    if any(any(values) for values in guards.values()):
+        drawn = [(f"training.guards.{name}", values) for name, values in guards.items()]
+        yield "guards", (_lines(run, "guards", drawn, **shares),)
     missing = [step.missing_share for step in run.steps]
     top = max([0.02, *filter(math.isfinite, missing)])
     shares["y_scale"] = (0.0, top)
@@ -254,7 +263,7 @@ def _list_parts(run: TrainingRun, folder: Argument, *, texts: bool) -> Iterator[
     yield Part(name="training.ends", blocks=ends, shown_in="page")
     kinds = {alarm.kind for alarm in run.alarms}
     for name, lines in _list_curves(run):
-        is_open = name in kinds
+        is_open = name in kinds or (name == "guards" and bool(kinds & {"gated", "capped"}))
         yield Part(name=f"training.{name}", blocks=lines, is_open=is_open, shown_in="page")
     if run.alarms:
         columns: list[Column] = ["step", ("alarm", _say_alarm)]
@@ -268,7 +277,7 @@ def _list_parts(run: TrainingRun, folder: Argument, *, texts: bool) -> Iterator[
 
 def _make_end_cards(run: TrainingRun) -> dict[str, list[ItemCard]]:
     """Read the different completions with the highest rewards, and those with the lowest."""
-    columns = ("item", "name", "step", *ITEM_COLUMNS, "reward", "nonsense", "n_tokens",
+    columns = ("item", "name", "step", *_ITEM, "reward", "nonsense", "n_tokens",
                "n_characters")  # fmt: skip
     ends = {"highest": pl.DataFrame(), "lowest": pl.DataFrame()}
     for frame in read_completion_frames(run, columns=columns):
@@ -277,7 +286,7 @@ def _make_end_cards(run: TrainingRun) -> dict[str, list[ItemCard]]:
             ends[end] = (
                 pl.concat([rows, rewarded], how="diagonal")
                 .sort("reward", "step", "item", descending=[end == "highest", False, False])
-                .unique(ITEM_COLUMNS, keep="first", maintain_order=True)
+                .unique(list(_ITEM), keep="first", maintain_order=True)
                 .head(_MOST_ENDS)
             )
     return {
@@ -321,71 +330,25 @@ def _list_settings(run: TrainingRun) -> dict[str, Any]:
     )  # fmt: skip
 
 
-# A replay -----------------------------------------------------------------------------------------
-
-
-def replay_view(replayed: Replay) -> View:
-    """Say what another reward would have paid."""
-    figures = ("mean_before", "sd_before", "mean_after", "sd_after")
-    columns: list[Column] = [
-        ("completions", "n"),
-        *((x, lambda row, x=x: Decimal(getattr(row, x), 3)) for x in figures),
-        *("ranks.same_order_share", "ranks.best_changed_share"),
-    ]
-    steps, last = [*replayed.steps], len(replayed.steps) - 1
-    if last >= _MOST_STEPS:  # evenly, the last one among them
-        steps = [steps[round(k * last / (_MOST_STEPS - 1))] for k in range(_MOST_STEPS)]
-    behavior: Column = ("behavior", lambda row: Name(row.behavior or "–"))
-    return View(
-        name="replay",
-        meta=say("replay.meta", run=Name(replayed.run, 160), judge=replayed.judge,
-                 completions=Count(replayed.n, "completions"), judged=replayed.n_judged,
-                 before=replayed.reward_before, after=replayed.reward),
-        lead=(_say_order(replayed.whole.ranks),),
-        blocks=(
-            Table.of(None, replayed.behaviors, [behavior, *columns], label="replay.title"),
-            Table.of(None, steps, ["step", *columns], label="replay.title"),
-            *((Words((say("replay.steps", n=len(steps), of=last + 1),), "note"),)
-              if len(steps) <= last else ()),
-            *say_output(replayed.output),
-        ),
-        notes=list_missing(replayed.missing),
-    )  # fmt: skip
-
-
-def _say_order(ranks: GroupRanks) -> Said:
-    if not ranks.n_groups:
-        return say("replay.order.none")
-    return say(
-        "replay.order",
-        groups=ranks.n_groups,
-        same=ranks.n_same,
-        reversed=ranks.n_reversed,
-        tied=ranks.n_pairs - ranks.n_same - ranks.n_reversed,
-        order=Share(ranks.same_order_share),
-        best=Share(ranks.best_changed_share),
-    )
-
-
 # A sample -----------------------------------------------------------------------------------------
 
 
-def sample_view(sample: TrainingSample, files: SampleFiles) -> View:
+def sample_view(sample: TrainingSample) -> View:
     """Say what was drawn of a run, and what comes next."""
-    rows = [(name, *counts) for name, counts in sample.strata.items()]
+    rows = [(name, *counts.values()) for name, counts in sample.strata.items()]
     heads = ("stratum", "different", "drawn")
     columns: list[Column] = [(head, itemgetter(place)) for place, head in enumerate(heads)]
-    sheets = Listing(tuple(argument_of(str(path)) for path in files.sheets))
     return View(
         name="sample",
-        meta=say("sample.meta", n=len(sample.items), seed=sample.seed,
+        meta=say("sample.meta", n=sample.n_items, seed=sample.seed,
                  completions=Count(sample.n_completions, "completions")),
         blocks=(Table.of(None, rows, columns, label="sample.title"),),
         todo=(
-            say("sample.label", sheets=sheets, n=files.n_labels),
-            say("sample.keep", verdicts=argument_of(str(files.verdicts)),
-                place=argument_of(str(files.key))),
+            say("sample.label", sheets=Listing(tuple(map(argument_of, sample.sheets))),
+                n=sample.n_labels),
+            say("sample.keep", verdicts=argument_of(sample.verdicts),
+                place=argument_of(sample.key)),
             "sample.examine",
-            say("command", text=Argument(files.command)),
+            say("command", text=Argument(sample.command)),
         ),
     )  # fmt: skip

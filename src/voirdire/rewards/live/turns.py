@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,12 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LiveScores",
+    "Truncated",
     "Turn",
+    "drop_truncated",
     "make_missing_scores",
     "make_turn_items",
     "read_turn_bases",
 ]
 
+Truncated: TypeAlias = Literal["paid", "missing"]
+"""Whether responses that a trainer cut off have rewards."""
+
+_CUT_OFF = "the trainer cut the response off"
 _NO_TEXT = "the response or its prompt is neither text nor messages"
 _NO_NAME = "the behavior is no text"
 _UNFINISHED = "the response ends inside its thoughts"
@@ -55,6 +61,8 @@ class Turn:
         What the responses to one prompt share; by default the prompt says.
     n_tokens : int or None
         Length of the response in tokens, where it is known.
+    truncated : bool
+        Whether the trainer cut the response off.
     id : str or None
         A name that the caller knows it by; by default its place.
     """
@@ -65,6 +73,7 @@ class Turn:
     base_reward: float | None = None
     group: str | None = None
     n_tokens: int | None = None
+    truncated: bool = False
     id: str | None = None
 
 
@@ -172,6 +181,18 @@ class LiveScores(LiveVerdicts):
         return [None if value != value else value for value in rewards]  # nan
 
 
+def drop_truncated(found: LiveScores, turns: Sequence[Turn]) -> LiveScores:
+    """Take the rewards of responses away that the trainer cut off."""
+    is_cut = np.array([bool(turn.truncated) for turn in turns], dtype=bool)
+    if not is_cut.any():
+        return found
+    scores = found.scores
+    ids = [scores.items[place] for place in np.flatnonzero(is_cut).tolist()]
+    rewards = np.where(is_cut, np.nan, scores.rewards)
+    missing = {**scores.missing, **dict.fromkeys(ids, _CUT_OFF)}
+    return replace(found, scores=replace(scores, rewards=rewards, missing=missing))
+
+
 def make_missing_scores(
     reward: RewardModel, turns: Sequence[Turn], *, why: str, behavior: str | None = None
 ) -> LiveScores:
@@ -186,6 +207,9 @@ def make_missing_scores(
         base_rewards=np.full(len(turns), np.nan),
         rule_rewards=np.full(len(turns), np.nan),
         missing=dict.fromkeys(ids, why),
+        gated=np.zeros(len(turns), dtype=bool),
+        capped=np.zeros(len(turns), dtype=bool),
+        margins=np.full(len(turns), np.nan),
     )
     judged = Verdicts(
         items=ids,

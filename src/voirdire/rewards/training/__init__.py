@@ -1,1 +1,1 @@
-"""Record training runs: steps, alarms and completions, which can be replayed and sampled."""
+"""Record training runs: steps, alarms and completions, which can be scored again and sampled."""

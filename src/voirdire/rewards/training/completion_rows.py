@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,57 +24,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.records import Item
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.training.parquet_part import Column
 
 __all__ = [
     "HEAD",
-    "ITEM_COLUMNS",
+    "NO_CODE",
     "TEXTS",
     "WHOLE",
     "Call",
+    "Columns",
     "RowLayout",
+    "join_columns",
+    "make_columns",
     "make_item",
-    "make_rows",
     "name_class_column",
     "name_proposition_column",
     "read_texts",
     "write_prompt",
 ]
 
-HEAD = {
-    "item": "text",
-    "step": "whole",
-    "prompt": "text",
-    "response": "text",
-    "messages": "text",
-    "behavior": "text",
-    "group": "text",
-    "base_reward": "number",
-    "reward": "number",
-    "rule_reward": "number",
-    "missing": "text",
-    "nonsense": "text",
-    "n_tokens": "whole",
-    "n_characters": "whole",
-    "judge": "text",
-    "fingerprint": "text",
-    "threshold": "text",
-    "answered_by": "text",
-    "name": "text",
-    "time": "number",
-    "session": "text",
-}
-"""The first columns of a row and their kinds; numbers of propositions and classes follow."""
+Columns = dict[str, Any]
+"""Rows by column: lists of text, and arrays of numbers."""
 
-WHOLE = frozenset(name for name, kind in HEAD.items() if kind == "whole")
-_TYPES: dict[str, Any] = {"text": pl.String, "number": pl.Float64, "whole": pl.Int64}
+NO_CODE = -1
+
+HEAD = {
+    **dict.fromkeys(("item", "prompt", "response", "messages", "behavior", "group"), pl.String),
+    "step": pl.Int64,
+    **dict.fromkeys(("base_reward", "reward", "rule_reward", "margin"), pl.Float64),
+    **dict.fromkeys(("missing", "nonsense"), pl.String),
+    **dict.fromkeys(("gated", "capped", "truncated", "n_tokens", "n_characters"), pl.Int64),
+    **dict.fromkeys(("judge", "fingerprint", "threshold", "answered_by", "name"), pl.String),
+    "time": pl.Float64,
+    "session": pl.String,
+}
+"""The first columns of a row and their types; numbers of propositions and classes follow."""
+
+WHOLE = frozenset({"n_tokens"})
+"""Columns of whole numbers that may be unknown, and are floats in memory."""
+
 TEXTS = ("prompt", "response", "messages")
 """Columns that take most of a file, and that figures do not need."""
-
-ITEM_COLUMNS = (*TEXTS, "behavior")
-"""Columns that a judge sees; completions that are equal in them are one item."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,33 +100,7 @@ class RowLayout:
     @property
     def schema(self) -> dict[str, Any]:
         """Give the type of each column in polars."""
-        return {name: _TYPES[kind] for name, kind in HEAD.items()} | dict.fromkeys(
-            self.numbers, pl.Float64
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of the reward, with its time and the number of its first completion."""
-
-    scores: LiveScores
-    turns: Sequence[Turn]
-    step: int
-    time: float
-    first: int
-
-    @classmethod
-    def of(cls, scores: LiveScores, turns: Sequence[Turn], *, step: int, first: int = 0) -> Call:
-        """Record a call that just ended; messages are copied, since callers may change them."""
-        copies = [
-            turn
-            if _is_text(turn.prompt) and _is_text(turn.response)
-            else replace(
-                turn, prompt=_copy_message(turn.prompt), response=_copy_message(turn.response)
-            )
-            for turn in turns
-        ]
-        return cls(scores, copies, step, time.time(), first)
+        return HEAD | dict.fromkeys(self.numbers, pl.Float64)
 
 
 def name_proposition_column(name: str) -> str:
@@ -147,36 +113,63 @@ def name_class_column(name: str) -> str:
     return f"class:{name}"
 
 
-def make_rows(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> dict[str, Column]:
-    """Make columns from calls, in the order of the calls; unknown numbers are nan."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the reward, with its time and the number of its first completion."""
+
+    scores: LiveScores
+    turns: Sequence[Turn]
+    texts: Sequence[tuple[str | None, str | None, str | None]]
+    step: int
+    first: int
+    time: float
+
+    @classmethod
+    def of(
+        cls, scores: LiveScores, turns: Sequence[Turn], *, step: int = 0, first: int = 0
+    ) -> Call:
+        """Note a call that just ended; messages are written now, since callers may change them."""
+        return cls(scores, turns, [_write_texts(turn) for turn in turns], step, first, time.time())
+
+
+def make_columns(calls: Sequence[Call], layout: RowLayout, *, session: str = "") -> Columns:
+    """Make the rows of calls, in their order; numbers that are unknown are nan."""
     turns = [turn for call in calls for turn in call.turns]
     sizes = [len(call.turns) for call in calls]
-    scores_of_calls = [call.scores.scores for call in calls]
-    verdicts_of_calls = [call.scores.judged for call in calls]
+    rewards = [call.scores.scores for call in calls]
+    judged = [call.scores.judged for call in calls]
     responses = [_read_text(turn.response) for turn in turns]
-    rows: dict[str, Column] = {
-        "item": [f"{session}-{c.first + k}" for c in calls for k in range(len(c.turns))],
-        "step": np.repeat(np.array([call.step for call in calls], dtype=np.int64), sizes),
-        **_collect_texts(turns),
-        "behavior": [name for scores in scores_of_calls for name in scores.behaviors],
+    texts = [row for call in calls for row in call.texts]
+
+    def join(name: str) -> Any:
+        return np.concatenate([getattr(one, name) for one in rewards])
+
+    def repeat(values: Sequence[str]) -> list[str]:
+        return [value for value, n in zip(values, sizes, strict=True) for _ in range(n)]
+
+    columns: Columns = {
+        "item": [f"{session}-{call.first + k}" for call in calls for k in range(len(call.turns))],
+        **{name: [row[k] for row in texts] for k, name in enumerate(TEXTS)},
+        "behavior": [name for one in rewards for name in one.behaviors],
         "group": [_name_group(turn) for turn in turns],
-        "base_reward": _join_numbers([scores.base_rewards for scores in scores_of_calls]),
-        "reward": _join_numbers([scores.rewards for scores in scores_of_calls]),
-        "rule_reward": _join_numbers([scores.rule_rewards for scores in scores_of_calls]),
-        "missing": [
-            scores.missing.get(name) for scores in scores_of_calls for name in scores.items
-        ],
+        "step": np.repeat([call.step for call in calls], sizes),
+        "base_reward": _keep_finite(join("base_rewards")),
+        "reward": _keep_finite(join("rewards")),
+        "rule_reward": _keep_finite(join("rule_rewards")),
+        "margin": _keep_finite(join("margins")),
+        "missing": [one.missing.get(name) for one in rewards for name in one.items],
         "nonsense": [
             None if text is None else _find_nonsense_once(text, _read_last_text(turn.prompt))
             for text, turn in zip(responses, turns, strict=True)
         ],
+        "gated": join("gated").astype(np.int64),
+        "capped": join("capped").astype(np.int64),
+        "truncated": np.array([int(turn.truncated) for turn in turns], dtype=np.int64),
         "n_tokens": np.array([_read_count(turn.n_tokens) for turn in turns], dtype=np.float64),
         "n_characters": np.array([len(text or "") for text in responses], dtype=np.int64),
-        "judge": _repeat_words([one.judge for one in verdicts_of_calls], sizes),
-        "fingerprint": _repeat_words([one.fingerprint for one in verdicts_of_calls], sizes),
-        "threshold": _repeat_words(
-            [str(threshold_to_cell(one.threshold)) for one in verdicts_of_calls], sizes
-        ),
+        "judge": repeat([one.judge for one in judged]),
+        "fingerprint": repeat([one.fingerprint for one in judged]),
+        "threshold": repeat([str(threshold_to_cell(one.threshold)) for one in judged]),
         "answered_by": [
             name
             for call, n in zip(calls, sizes, strict=True)
@@ -186,58 +179,60 @@ def make_rows(calls: Sequence[Call], layout: RowLayout, *, session: str = "") ->
         "time": np.repeat([call.time for call in calls], sizes),
         "session": [session] * len(turns),
     }
-    probabilities = _collect_probabilities(calls, layout.propositions)
-    rows |= zip(map(name_proposition_column, layout.propositions), probabilities.T, strict=True)
-    return rows | _collect_class_probabilities(calls, layout, n_rows=len(turns))
+    probabilities = np.concatenate([_order(one, layout.propositions) for one in judged])
+    columns |= zip(map(name_proposition_column, layout.propositions), probabilities.T, strict=True)
+    columns |= {name_class_column(x): np.full(len(turns), np.nan) for x in layout.class_names}
+    for behavior, names in layout.classes.items():  # classes are the last features
+        rows = np.array([own == behavior for own in columns["behavior"]], dtype=bool)
+        parts = [one.features[behavior] for one in rewards if behavior in one.features]
+        if not parts:
+            continue
+        own = np.concatenate(parts)
+        own = own[:, own.shape[1] - len(names) :]
+        own = np.where(np.isfinite(own).all(axis=1, keepdims=True), own, np.nan)
+        for name, values in zip(names, own.T, strict=True):
+            columns[name_class_column(name)][rows] = values
+    return columns
 
 
-def _join_numbers(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    values = np.concatenate([np.zeros(0), *parts])
+def _order(judged: Verdicts, names: Sequence[str]) -> NDArray[np.float64]:
+    """Put the probabilities of a call in the order of the propositions."""
+    values = judged.probabilities
+    if judged.questions == names:
+        return values
+    places = {name: place for place, name in enumerate(judged.questions)}
+    lacking = np.full((len(values), 1), np.nan)
+    return np.hstack([values, lacking])[:, [places.get(name, -1) for name in names]]
+
+
+def join_columns(calls: Sequence[Columns]) -> dict[str, Column]:
+    """Put the rows of calls one under the other."""
+    return {
+        name: np.concatenate([call[name] for call in calls])
+        if isinstance(first, np.ndarray)
+        else [value for call in calls for value in call[name]]
+        for name, first in calls[0].items()
+    }
+
+
+def _write_texts(turn: Turn) -> tuple[str | None, str | None, str | None]:
+    """Give texts as they are; messages become JSON, with the other side of the turn."""
+    both = {"prompt": turn.prompt, "response": turn.response}
+    if all(value is None or isinstance(value, str) for value in both.values()):
+        return turn.prompt, turn.response, None
+    try:
+        return None, None, json.dumps(both, allow_nan=False, default=_list_array)
+    except (TypeError, ValueError, RecursionError):  # a trainer's own objects
+        kept = {name: x if isinstance(x, str) else None for name, x in both.items()}
+        return None, None, json.dumps(kept)
+
+
+def _list_array(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else None
+
+
+def _keep_finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _repeat_words(words: Sequence[str], sizes: Sequence[int]) -> list[str]:
-    return [word for word, n in zip(words, sizes, strict=True) for _ in range(n)]
-
-
-def _collect_probabilities(calls: Sequence[Call], names: Sequence[str]) -> NDArray[np.float64]:
-    """Put the probabilities of each call in the order of the propositions."""
-    parts = [np.zeros((0, len(names)))]
-    for call in calls:
-        judged = call.scores.judged
-        values = judged.probabilities
-        if judged.questions != names:
-            places = {name: place for place, name in enumerate(judged.questions)}
-            lacking = np.full((len(values), 1), np.nan)
-            values = np.hstack([values, lacking])[:, [places.get(name, -1) for name in names]]
-        parts.append(values)
-    return np.concatenate(parts)
-
-
-def _collect_class_probabilities(
-    calls: Sequence[Call], layout: RowLayout, *, n_rows: int
-) -> dict[str, NDArray[np.float64]]:
-    """Collect class probabilities, which are the last features of a behavior."""
-    by_class = {name: np.full(n_rows, np.nan) for name in layout.class_names}
-    features: dict[str, list[NDArray[np.float64]]] = {}
-    places: dict[str, list[int]] = {}
-    first = 0
-    for call in calls:
-        scores = call.scores.scores
-        for behavior, values in scores.features.items():
-            features.setdefault(behavior, []).append(values)
-        for place, name in enumerate(scores.behaviors, start=first):
-            if name is not None and name in scores.features:
-                places.setdefault(name, []).append(place)
-        first += len(scores.behaviors)
-    for behavior, parts in features.items():
-        names = layout.classes.get(behavior, ())
-        values = np.concatenate(parts)
-        values = values[:, values.shape[1] - len(names) :]
-        values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
-        for name, column in zip(names, values.T, strict=True):
-            by_class[name][places.get(behavior, [])] = column
-    return {name_class_column(name): values for name, values in by_class.items()}
 
 
 def _name_group(turn: Turn) -> str | None:
@@ -245,41 +240,14 @@ def _name_group(turn: Turn) -> str | None:
     prompt = turn.prompt
     if turn.group is not None:
         return _hash_text(str(turn.group))
-    if prompt is None or prompt in ("", [], ()):
+    if prompt is None or (isinstance(prompt, str | list | tuple) and not len(prompt)):
         return None
-    return _hash_text(f"prompt {prompt if isinstance(prompt, str) else json.dumps(prompt)}")
+    return _hash_text(f"prompt {prompt}")
 
 
 @lru_cache(maxsize=1_024)
 def _hash_text(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-
-def _collect_texts(turns: Sequence[Turn]) -> dict[str, list[str | None]]:
-    """Collect texts as they are; messages become JSON, with the other side of the turn."""
-    texts: dict[str, list[str | None]] = {name: [] for name in TEXTS}
-    for turn in turns:
-        row: tuple[str | None, ...] = (turn.prompt, turn.response, None)
-        if not (_is_text(turn.prompt) and _is_text(turn.response)):
-            both = json.dumps({"prompt": turn.prompt, "response": turn.response})
-            row = (None, None, both)
-        for name, value in zip(TEXTS, row, strict=True):
-            texts[name].append(value)
-    return texts
-
-
-def _is_text(value: Any) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _copy_message(value: Any) -> Any:
-    """Copy text and messages; other values of a trainer cannot be read and become None."""
-    if not isinstance(value, str | dict | list | tuple):
-        return None
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError):
-        return None
 
 
 @lru_cache(maxsize=1_024)
@@ -329,10 +297,9 @@ def make_item(row: Mapping[str, Any], *, name: str, judged: str) -> Item | None:
     """Make an item of a row; None where its response is neither text nor messages."""
     prompt, response = read_texts(row)
     part: Any = judged if judged in get_args(Judged) else "final_answer"
+    about: dict[str, Any] = {"judged": part, "behavior": row["behavior"]}
     try:
-        return turn_item(
-            name, response=response, prompt=prompt, judged=part, behavior=row["behavior"]
-        )
+        return turn_item(name, response=response, prompt=prompt, **about)
     except InputError:
         return None
 

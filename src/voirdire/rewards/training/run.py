@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from pathlib import Path  # noqa: TC003
+from typing import Literal, TypeAlias
 
+from voirdire._types import Threshold  # noqa: TC001
 from voirdire.records.tables import Tabular
 from voirdire.rewards.certification import CertificateState  # noqa: TC001
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from voirdire._types import Threshold
 
 __all__ = [
     "Alarm",
     "AlarmKind",
+    "RunAbout",
     "TrainingRun",
     "TrainingStep",
 ]
 
-AlarmKind: TypeAlias = Literal["missing", "saturation", "length", "nonsense"]
-"""What an alarm is about: rewards that are missing; rewards that no longer tell the responses to a
-prompt apart; responses that grow; nonsense that gets more frequent."""
+AlarmKind: TypeAlias = Literal[
+    "missing", "gated", "nonsense", "margin", "saturation", "capped", "length"
+]
+"""What an alarm is about: rewards that are missing; responses that the gate floors; nonsense;
+responses that come near the gate; rewards that no longer tell the responses to a prompt apart;
+rewards at the cap; responses that grow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class Alarm:
 
     Attributes
     ----------
-    kind : {"missing", "saturation", "length", "nonsense"}
+    kind : {"missing", "gated", "nonsense", "margin", "saturation", "capped", "length"}
         What it is about.
     step : int
         Where it began.
@@ -96,6 +97,13 @@ class TrainingStep:
         where there are none.
     n_nonsense : int
         Completions that are nonsense.
+    gated_share, capped_share : float
+        Shares of the completions that the reward's gate stopped, and that are paid its cap, in
+        [0, 1].
+    margin_mean : float
+        Mean distance beyond the threshold of the gate, below 0 for language; nan without gate.
+    truncated_share : float
+        Share of the completions that the trainer cut off, in [0, 1].
     """
 
     step: int
@@ -116,16 +124,18 @@ class TrainingStep:
     answered_by: Mapping[str, float] = field(default_factory=dict)
     nonsense_share: float = float("nan")
     n_nonsense: int = 0
+    gated_share: float = 0.0
+    capped_share: float = 0.0
+    margin_mean: float = float("nan")
+    truncated_share: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingRun(Tabular, rows="steps"):
-    """What was written down of a training run.
+class RunAbout:
+    """What a training run is about: the content of its ``run.json``.
 
     Attributes
     ----------
-    folder : Path
-        Where it lies.
     name : str
         Of the reward among others in the same training.
     framework : str
@@ -136,8 +146,6 @@ class TrainingRun(Tabular, rows="steps"):
         Name and version of the rubric, such as ``"safety 1"``.
     rubric_hash : str
         Of the rubric's content.
-    class_rule : str
-        How completion classes got their probabilities.
     judge : str
         Who answered.
     fingerprint : str
@@ -150,20 +158,14 @@ class TrainingRun(Tabular, rows="steps"):
         What of a response was judged.
     propositions : tuple of str
         Those that were asked, in the order of the rubric.
+    classes : mapping of str to tuple of str
+        By behavior that the reward knows its completion classes.
     paying : mapping of str to tuple of str
         By behavior the propositions that its reward depends on.
     question_hashes : mapping of str to str
         By proposition the hash of its question: text and examples.
     question_texts : mapping of str to mapping of str to str
         By proposition its text, by language.
-    behaviors : tuple of str
-        Those that the reward knows, in its order.
-    steps : tuple of TrainingStep
-        In their order, each once.
-    alarms : tuple of Alarm
-        All that began, in the order of the steps.
-    length_unit : {"tokens", "characters"}
-        What lengths are counted in.
     created : str
         When the run began, ISO 8601.
     versions : mapping of str to str
@@ -173,11 +175,8 @@ class TrainingRun(Tabular, rows="steps"):
     certificates : mapping of str to str
         By proposition what the reward's certificates say of the judge of this run: a `state` of
         `voirdire.rewards.certification.CertificateStatus`. Only ``"passed"`` certifies the judge.
-    dropped : tuple of str
-        Parts that could not be read, and why.
     """
 
-    folder: Path
     name: str
     framework: str
     reward_name: str
@@ -190,19 +189,49 @@ class TrainingRun(Tabular, rows="steps"):
     threshold: Threshold
     judged: str
     propositions: tuple[str, ...]
+    classes: Mapping[str, tuple[str, ...]]
+    paying: Mapping[str, tuple[str, ...]] = field(repr=False)
     question_hashes: Mapping[str, str] = field(repr=False)
-    behaviors: tuple[str, ...]
+    question_texts: Mapping[str, Mapping[str, str]] = field(repr=False)
+    created: str
+    versions: Mapping[str, str] = field(repr=False)
+    is_centered: bool
+    certificates: Mapping[str, CertificateState] = field(repr=False)
+
+    @property
+    def behaviors(self) -> tuple[str, ...]:
+        """Those that the reward knows, in its order."""
+        return tuple(self.classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun(RunAbout, Tabular, rows="steps"):
+    """What was written down of a training run, and the figures of its steps.
+
+    Attributes
+    ----------
+    name, framework, reward_name, ...
+        As of `RunAbout`.
+    folder : Path
+        Where it lies.
+    steps : tuple of TrainingStep
+        In their order, each once.
+    alarms : tuple of Alarm
+        All that began, in the order of the steps.
+    length_unit : {"tokens", "characters"}
+        What lengths are counted in.
+    dropped : tuple of str
+        Parts that could not be read, and why.
+    gaps : tuple of tuple of int
+        The step before and the step after each gap of more steps than usually lie between two.
+    """
+
+    folder: Path
     steps: tuple[TrainingStep, ...] = field(repr=False)
     alarms: tuple[Alarm, ...] = field(repr=False)
-    class_rule: str = "exact"
-    paying: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
-    question_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     length_unit: Literal["tokens", "characters"] = "tokens"
-    created: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict, repr=False)
-    is_centered: bool = False
-    certificates: Mapping[str, CertificateState] = field(default_factory=dict, repr=False)
     dropped: tuple[str, ...] = ()
+    gaps: tuple[tuple[int, int], ...] = ()
 
     @property
     def n_completions(self) -> int:

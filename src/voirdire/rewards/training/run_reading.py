@@ -1,4 +1,4 @@
-"""Read the record of a training run: its figures, or its completions in batches.
+"""Read the record of a training run: its figures, or its completions one after the other.
 
 Each process that writes has a session of its own, whose name holds the time when it began. The rows
 that two sessions have of one step add up where the sessions ran together, as the ranks of a
@@ -6,49 +6,38 @@ training do. Where one session replaced another, the training was begun again fr
 from its first step on, only the later session counts. A session that counts its steps itself
 continues the count of those that it replaced.
 
-Parts are read in the order of their first steps, some at a time. A step is complete where all parts
-that begin with it or before it are read; its rows are in memory only until then.
+Which rows count is known from the names of the parts. These are read in the order of their first
+steps, some at a time. A step is complete where all parts that begin with it or before it are read;
+its rows are in memory only until then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING
 
-import msgspec
+import numpy as np
 import polars as pl
 
-from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.training.alarms import find_alarms
-from voirdire.rewards.training.completion_rows import HEAD
+from voirdire.rewards.training.completion_rows import NO_CODE, TEXTS, Columns, RowLayout
 from voirdire.rewards.training.run import TrainingRun, TrainingStep
-from voirdire.rewards.training.run_files import (
-    PARTS,
-    RUN_FILE,
-    SESSION_NAME,
-    describe_run,
-    read_document,
-    read_layout,
-)
-from voirdire.rewards.training.step_figures import FIGURE_COLUMNS, compute_steps
+from voirdire.rewards.training.run_files import PARTS, PartName, read_about
+from voirdire.rewards.training.step_figures import measure_step
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from voirdire.rewards.training.completion_rows import RowLayout
+    from collections.abc import Collection, Iterator, Sequence
 
 __all__ = ["read_completion_frames", "read_training_run"]
 
-_DAMAGED = (
-    KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError,
-    msgspec.ValidationError,
-)  # fmt: skip
-_FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-_ABOUT_PARTS = ("session", "step", "time", "n_tokens")
-"""Columns that decide which rows count, and how lengths are counted."""
-
+_DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+_NO_FIGURES = (*TEXTS, "item", "missing", "judge", "fingerprint", "threshold", "name", "time",
+               "session")  # fmt: skip
+_NUMBERS = ("reward", "rule_reward", "base_reward", "margin", "n_tokens")
 _MOST_BYTES = 1 << 24
 """Bytes of the files that are read at once."""
 
@@ -77,30 +66,35 @@ def read_training_run(folder: str | Path) -> TrainingRun:
     -----
     A step has the completions of all processes, whatever their shares. Where a training was begun
     again from a checkpoint, the later completions of a step count. A part that is damaged, or not
-    of this run, is left out and listed in `dropped`. Texts are not read, and completions are read
-    step by step: memory is that of parts of 16 MiB together, and of the steps that they begin.
+    of this run, is left out and listed in `dropped`. Memory is that of parts of 16 MiB together,
+    unpacked, and of the steps that they begin.
     """
     path = Path(folder)
     if not path.is_dir():
         what = "is a file" if path.exists() else "does not exist"
         msg = f"`run` must be the folder of a training run, got {str(folder)!r}, which {what}."
         raise InputError(f"{msg} Name what was given to its reward as record.")
-    document = read_document(path)
-    try:
-        layout, about = read_layout(document), describe_run(document)
-    except _DAMAGED as error:
-        msg = (
-            f"{path / RUN_FILE}: must say what the run is about, got something else "
-            f"({shorten(str(error))}). Take the run's copy from elsewhere."
-        )
-        raise InputError(msg) from error
-    columns = (*FIGURE_COLUMNS, *layout.numbers)
+    about = read_about(path)
+    layout = RowLayout(propositions=about.propositions, classes=about.classes)
     dropped: list[str] = []
-    try:
-        completions, steps = _read_steps(path, document, columns, dropped)
-    except _FAULTS:
-        dropped = _find_damaged_parts(path, layout)
-        completions, steps = _read_steps(path, document, columns, dropped)
+    parts = _list_parts(path, dropped)
+    by_tokens: bool | None = None
+    waiting: list[pl.DataFrame] = []
+    steps: list[TrainingStep] = []
+    names = [name for name in layout.schema if name not in _NO_FIGURES]
+    for frame, following in _read_frames(parts, layout, names, dropped):
+        rows = pl.concat([*waiting, frame])
+        is_whole = pl.lit(value=True) if following is None else pl.col("step") < following
+        waiting = [rows.filter(~is_whole)]
+        whole = rows.filter(is_whole).sort("step", maintain_order=True)
+        if by_tokens is None and whole.height:
+            by_tokens = not frame["n_tokens"].null_count()
+        columns = _make_columns(whole, layout)
+        edges = [*np.flatnonzero(np.diff(columns["step"], prepend=-1)), whole.height]
+        for first, end in pairwise(edges):
+            own = {name: values[first:end] for name, values in columns.items()}
+            number = int(own["step"][0])
+            steps.append(measure_step(number, own, layout, by_tokens=bool(by_tokens)))
     alarms = find_alarms(steps)
     return TrainingRun(
         folder=path,
@@ -108,9 +102,10 @@ def read_training_run(folder: str | Path) -> TrainingRun:
             replace(step, alarms=tuple(x for x in alarms if x.step == step.step)) for step in steps
         ),
         alarms=alarms,
-        length_unit="tokens" if completions.by_tokens else "characters",
+        length_unit="characters" if by_tokens is False else "tokens",
         dropped=tuple(dropped),
-        **about,
+        gaps=_find_gaps([step.step for step in steps]),
+        **{name: getattr(about, name) for name in about.__dataclass_fields__},
     )
 
 
@@ -134,199 +129,65 @@ def read_completion_frames(
     Yields
     ------
     polars.DataFrame
-        Rows with the columns in their order, part by part in the order of their first steps; never
-        empty. Texts of a run that has messages stand in the column `messages`, as JSON with
-        `prompt` and `response`; `prompt` and `response` are null there.
-
-    Raises
-    ------
-    InputError
-        If a part cannot be read that could be when the run was read.
-
-    Notes
-    -----
-    Parts that `run.dropped` names are left out. Memory is that of one batch, or of parts of 16 MiB
-    together.
+        Rows with the columns in their order and the steps of the whole run, part by part in the
+        order of their first steps; never empty. Texts of a turn with messages stand in the column
+        `messages`, as JSON with `prompt` and `response`.
     """
-    document = read_document(run.folder)
-    names = columns or [*HEAD, *read_layout(document).numbers]
-    try:
-        completions = _Completions(run.folder, document, names, list(run.dropped), only_steps=steps)
-        for frame, _ in completions.read_frames():
-            for batch in frame.select(names).iter_slices(_BATCH_ROWS):
-                if batch.height:
-                    yield batch
-    except _FAULTS as error:
-        msg = (
-            f"{run.folder / PARTS}: cannot be read ({shorten(str(error))}). Take the part that is "
-            "damaged out of the folder."
-        )
-        raise InputError(msg) from error
+    read_about(run.folder)  # it may be gone
+    layout = RowLayout(propositions=run.propositions, classes=run.classes)
+    names = list(layout.schema if columns is None else columns)
+    parts = _list_parts(run.folder, list(run.dropped))
+    if steps is not None:
+        parts = [x for x in parts if any(x.first <= step <= x.last for step in steps)]
+    for frame, _ in _read_frames(parts, layout, list({*names, "step"}), []):
+        kept = frame if steps is None else frame.filter(pl.col("step").is_in(list(steps)))
+        for batch in kept.select(names).iter_slices(_BATCH_ROWS):
+            if batch.height:
+                yield batch
 
 
-def _read_steps(
-    folder: Path, document: Mapping[str, Any], columns: Sequence[str], dropped: list[str]
-) -> tuple[_Completions, list[TrainingStep]]:
-    """Compute the figures of each step as soon as all of its completions are read."""
-    completions = _Completions(folder, document, columns, dropped)
-    steps: list[TrainingStep] = []
-    waiting: list[pl.DataFrame] = []
-    for frame, following in completions.read_frames():
-        rows = pl.concat([*waiting, frame])
-        is_whole = pl.lit(value=True) if following is None else pl.col("step") < following
-        waiting = [rows.filter(~is_whole)]
-        steps += compute_steps(
-            rows.filter(is_whole),
-            completions.layout,
-            by_tokens=completions.by_tokens,
-        )
-    return completions, steps
+def _find_gaps(steps: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Find where more steps lie between two than usually do: those of a process that was killed."""
+    usual = median([b - a for a, b in pairwise(steps)] or [1])
+    return tuple((a, b) for a, b in pairwise(steps) if b - a > usual)
 
 
 # Which rows count -----------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True, slots=True)
-class _Session:
-    """One process that wrote, as its name and its rows describe it."""
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """A part, the shift of its steps, and the step before which its session counts."""
 
-    name: str
-    rank: int | None
-    world: int
-    began: float
-    is_counted: bool
+    path: Path
     first: int
     last: int
-    ended: float
+    shift: int
+    end: int | None
+
+
+@dataclass(kw_only=True)
+class _Session:
+    """One process that wrote, as the names of its parts describe it."""
+
+    about: PartName
+    first: int
+    last: int
+    ended: int
 
     def replaces(self, other: _Session) -> bool:
         """Tell whether this session replaced another one, instead of running beside it."""
-        if self.began <= other.began:
+        own, its = self.about, other.about
+        if own.began <= its.began:
             return False
-        if self.rank is None or other.rank is None:
-            return self.began >= other.ended
+        if own.rank is None or its.rank is None:
+            return own.began >= other.ended
         # ranks begin at different times, and may be fewer than before
-        return self.rank == other.rank or (self.rank == 0 and other.rank >= self.world)
+        return own.rank == its.rank or (own.rank == 0 and its.rank >= own.world)
 
 
-def _read_session(*, session: str, first: int, last: int, ended: float) -> _Session | None:
-    match = SESSION_NAME.fullmatch(session)
-    if match is None:
-        return None
-    rank, world, began, counted = match.groups()
-    return _Session(
-        name=session,
-        rank=None if rank is None else int(rank),
-        world=int(world or 1),
-        began=int(began) / 1_000,
-        is_counted=counted is not None,
-        first=first,
-        last=last,
-        ended=ended,
-    )
-
-
-def _place_sessions(rows: pl.DataFrame) -> pl.DataFrame:
-    """Compute for each session the shift of its steps, and the step before which it counts."""
-    table = rows.group_by("session").agg(
-        first=pl.col("step").min(), last=pl.col("step").max(), ended=pl.col("ended").max()
-    )
-    read = [_read_session(**row) for row in table.drop_nulls().iter_rows(named=True)]
-    sessions = sorted((one for one in read if one is not None), key=lambda one: one.began)
-    shifts = [0] * len(sessions)
-    for place, one in enumerate(sessions):
-        if one.is_counted:
-            before = [other.last for other in sessions[:place] if one.replaces(other)]
-            shifts[place] = shift = 1 + max(before, default=-1)
-            one.first, one.last = one.first + shift, one.last + shift
-    ends = [min((x.first for x in sessions if x.replaces(one)), default=None) for one in sessions]
-    return pl.DataFrame(
-        {"session": [one.name for one in sessions], "_shift": shifts, "_end": ends},
-        schema={"session": pl.String, "_shift": pl.Int64, "_end": pl.Int64},
-    )
-
-
-# Parts ----------------------------------------------------------------------------------------
-
-
-class _Completions:
-    """The completions of a run that count, for reading them part by part.
-
-    `dropped` lists what cannot be read, as ``"<file>: <why>"``; parts that it names are left out,
-    and others are added to it.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        document: Mapping[str, Any],
-        columns: Sequence[str],
-        dropped: list[str],
-        *,
-        only_steps: Collection[int] | None = None,
-    ) -> None:
-        self.layout = read_layout(document)
-        self._only_steps = only_steps
-        self._columns = list(dict.fromkeys((*columns, "session", "step")))
-        paths = _list_part_paths(folder, dropped)
-        steps = (
-            _scan_parts(paths, self.layout)
-            .select("part", *_ABOUT_PARTS)
-            .with_columns(_clean_column("time", self.layout))
-            .group_by("part", "session", "step")
-            .agg(
-                ended=pl.col("time").max(),
-                has_tokens=pl.col("n_tokens").is_not_null().all(),
-            )
-            .collect(engine="streaming")
-        )
-        self._sessions = _place_sessions(steps)
-        steps = self._keep_counted_rows(steps)
-        self.by_tokens = steps.height > 0 and bool(steps["has_tokens"].all())
-        firsts = steps.group_by("part").agg(pl.col("step").min()).sort("step", "part")
-        self._parts: list[tuple[str, int]] = list(firsts.iter_rows())
-
-    def read_frames(self) -> Iterator[tuple[pl.DataFrame, int | None]]:
-        """Yield the rows of some parts at a time, and the first step of the parts that follow."""
-        chunk: list[str] = []
-        n_bytes = 0
-        for place, (part, _) in enumerate(self._parts, start=1):
-            chunk.append(part)
-            n_bytes += Path(part).stat().st_size
-            following = self._parts[place][1] if place < len(self._parts) else None
-            if following is None or n_bytes >= _MOST_BYTES:
-                rows = _scan_parts(chunk, self.layout).select(self._columns).collect().rechunk()
-                sound = [_clean_column(name, self.layout) for name in self._columns]
-                yield self._keep_counted_rows(rows.select(sound)), following
-                chunk, n_bytes = [], 0
-
-    def _keep_counted_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Keep the rows that count, in their order and with the steps of the whole run."""
-        placed = rows.select("session", "step").join(
-            self._sessions, on="session", how="left", maintain_order="left"
-        )
-        step = placed["step"] + placed["_shift"]  # null where the session has no name of one
-        counts = ((step < placed["_end"]) | placed["_end"].is_null()) & step.is_not_null()
-        if self._only_steps is not None:
-            counts &= step.is_in(list(self._only_steps))
-        rows = rows.with_columns(step.alias("step"))
-        return rows if counts.all() else rows.filter(counts)
-
-
-def _find_damaged_parts(folder: Path, layout: RowLayout) -> list[str]:
-    """Read each part whole; list those that cannot be read, and why."""
-    dropped: list[str] = []
-    for path in _list_part_paths(folder, dropped):
-        try:
-            _scan_parts([path], layout).collect()
-        except _FAULTS as error:
-            dropped.append(
-                f"{path.name}: is damaged, or no part of this run ({type(error).__name__})"
-            )
-    return dropped
-
-
-def _list_part_paths(folder: Path, dropped: list[str]) -> list[Path]:
+def _list_parts(folder: Path, dropped: list[str]) -> list[_Part]:
+    """List the parts that count in the order of their first steps, and add others to `dropped`."""
     try:
         entries = sorted((folder / PARTS).iterdir())
     except FileNotFoundError:
@@ -334,31 +195,110 @@ def _list_part_paths(folder: Path, dropped: list[str]) -> list[Path]:
     except OSError as error:
         msg = f"{folder / PARTS}: cannot be read ({error.strerror}). Make it readable."
         raise InputError(msg) from error
-    dropped_names = {reason.partition(":")[0] for reason in dropped}
-    paths = []
+    names: list[tuple[Path, PartName]] = []
+    named = {reason.partition(":")[0] for reason in dropped}
     for path in entries:
-        if path.suffix != ".parquet" or path.name.startswith(".") or path.name in dropped_names:
+        if path.name.startswith(".") or path.name in named:
             continue
-        if path.is_file():
-            paths.append(path)
+        about = PartName.read(path.name)
+        if about is None or not path.is_file():
+            dropped.append(_describe_damage(path, "no part" if about is None else "no file"))
         else:
-            dropped.append(f"{path.name}: is damaged, or no part of this run (no regular file)")
-    return paths
+            names.append((path, about))
+    sessions: dict[str, _Session] = {}
+    for _, about in names:
+        one = sessions.setdefault(
+            about.session,
+            _Session(about=about, first=about.first, last=about.last, ended=about.ended),
+        )
+        one.first, one.last = min(one.first, about.first), max(one.last, about.last)
+        one.ended = max(one.ended, about.ended)
+    in_time = sorted(sessions.values(), key=lambda one: one.about.began)
+    shifts: dict[str, int] = {}
+    for place, one in enumerate(in_time):
+        before = [other.last for other in in_time[:place] if one.replaces(other)]
+        shift = 1 + max(before, default=-1) if one.about.is_counted else 0
+        one.first, one.last = one.first + shift, one.last + shift
+        shifts[one.about.session] = shift
+    parts = []
+    for path, about in names:
+        shift = shifts[about.session]
+        own = sessions[about.session]
+        end = min((x.first for x in in_time if x.replaces(own)), default=None)
+        first, last = about.first + shift, about.last + shift
+        if end is None or first < end:
+            parts.append(_Part(path=path, first=first, last=last, shift=shift, end=end))
+    return sorted(parts, key=lambda part: (part.first, part.path.name))
 
 
-def _scan_parts(paths: Sequence[str] | Sequence[Path], layout: RowLayout) -> pl.LazyFrame:
-    if not paths:
-        return pl.LazyFrame(schema=layout.schema | {"part": pl.String})
-    return pl.scan_parquet(
-        [str(path) for path in paths], schema=layout.schema, glob=False, include_file_paths="part"
-    )
+# Parts ----------------------------------------------------------------------------------------
 
 
-def _clean_column(name: str, layout: RowLayout) -> pl.Expr:
-    """Replace impossible numbers by null, since a file may be a stranger's."""
-    column = pl.col(name)
-    if name in layout.numbers:
-        return pl.when(column.is_between(0, 1)).then(column).alias(name)
-    if HEAD[name] == "number":
-        return pl.when(column.is_finite()).then(column).alias(name)
-    return column.fill_null(0) if name == "n_characters" else column
+def _describe_damage(path: Path, why: str) -> str:
+    return f"{path.name}: is damaged, or no part of this run ({why})"
+
+
+def _read_frames(
+    parts: Sequence[_Part], layout: RowLayout, columns: Sequence[str], dropped: list[str]
+) -> Iterator[tuple[pl.DataFrame, int | None]]:
+    """Yield the rows of some parts at a time, and the first step of the parts that follow."""
+    chunk: list[_Part] = []
+    n_bytes = 0
+    for place, part in enumerate(parts, start=1):
+        chunk.append(part)
+        n_bytes += part.path.stat().st_size
+        if place < len(parts) and n_bytes < _MOST_BYTES:
+            continue
+        frames = []
+        for end, shift in dict.fromkeys((x.end, x.shift) for x in chunk):
+            alike = [x for x in chunk if (x.end, x.shift) == (end, shift)]
+            for frame in _read_parts(alike, layout, columns, dropped):
+                rows = frame.with_columns(pl.col("step") + shift) if shift else frame
+                frames.append(rows if end is None else rows.filter(pl.col("step") < end))
+        schema = {name: layout.schema[name] for name in columns}
+        following = parts[place].first if place < len(parts) else None
+        yield pl.concat([pl.DataFrame(schema=schema), *frames]).rechunk(), following
+        chunk, n_bytes = [], 0
+
+
+def _read_parts(
+    parts: Sequence[_Part], layout: RowLayout, columns: Sequence[str], dropped: list[str]
+) -> list[pl.DataFrame]:
+    """Read parts together; one by one where one of them is damaged."""
+    try:
+        paths = [str(part.path) for part in parts]
+        scan = pl.scan_parquet(paths, schema=layout.schema, glob=False)
+        frame = scan.select(columns).collect()
+        if frame["step"].null_count():
+            raise pl.exceptions.SchemaError("a row has no step")
+    except _DAMAGED as error:
+        if len(parts) == 1:
+            dropped.append(_describe_damage(parts[0].path, type(error).__name__))
+            return []
+        return [x for part in parts for x in _read_parts([part], layout, columns, dropped)]
+    return [frame]
+
+
+def _make_columns(frame: pl.DataFrame, layout: RowLayout) -> Columns:
+    """Make the columns that `measure_step` takes; impossible numbers are nan."""
+    codes = {name: code for code, name in enumerate(layout.classes)}
+    group = frame["group"].cast(pl.Categorical).to_physical().cast(pl.Int64)
+    behavior = frame["behavior"].replace_strict(codes, default=NO_CODE, return_dtype=pl.Int64)
+    judges = frame["answered_by"]
+    columns: Columns = {
+        "step": frame["step"].to_numpy(),
+        "behavior": behavior.to_numpy(),
+        "group": group.fill_null(NO_CODE).to_numpy(),
+        "nonsense": frame["nonsense"].is_not_null().to_numpy(),
+        "answered_by": judges.to_list() if judges.null_count() < frame.height else [],
+    }
+    for name in set(frame.columns) - set(columns):
+        values = frame[name].to_numpy()
+        if name in layout.numbers:
+            values = np.where((values >= 0) & (values <= 1), values, np.nan)
+        elif name in _NUMBERS:
+            values = np.where(np.isfinite(values), values, np.nan)
+        else:
+            values = frame[name].fill_null(0).to_numpy()
+        columns[name] = values
+    return columns

@@ -1,8 +1,6 @@
-"""Compute the figures of the steps of a run, and the metrics that trainers get.
+"""Figures of a step: of one call for the trainer, of the latest step for alarms, of a whole run.
 
-They are computed over one call for the trainer's metrics, over the step that just ended for the
-alarms, and over all parts where a run is read. This module uses NumPy, since the first two run in
-forked processes, in which polars may hang.
+NumPy and no polars, which hangs in the forked processes that some trainers ask rewards in.
 """
 
 from __future__ import annotations
@@ -12,240 +10,147 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from voirdire.rewards.certification import list_paying_propositions
 from voirdire.rewards.scores import list_paying_answers
 from voirdire.rewards.training.completion_rows import (
+    NO_CODE,
     Call,
     RowLayout,
-    make_rows,
+    make_columns,
     name_class_column,
     name_proposition_column,
 )
 from voirdire.rewards.training.run import TrainingStep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.training.parquet_part import Column
-
-    Values = NDArray[np.float64]
+    from voirdire.rewards.training.completion_rows import Columns
 
 __all__ = [
-    "EQUAL_REWARDS",
-    "FIGURE_COLUMNS",
+    "code_texts",
     "compute_metrics",
-    "compute_steps",
     "find_paying_once",
     "has_all_tokens",
     "list_class_names",
     "list_paying_by_behavior",
+    "measure_step",
 ]
 
-FIGURE_COLUMNS = (
-    "step",
-    "behavior",
-    "group",
-    "base_reward",
-    "reward",
-    "rule_reward",
-    "nonsense",
-    "n_tokens",
-    "n_characters",
-    "answered_by",
-)
-"""Columns that figures are computed from, besides propositions and classes."""
-
-EQUAL_REWARDS = 1e-9
+_EQUAL_REWARDS = 1e-9
 """Rewards of a group that differ by less, as a share of their size, count as equal."""
 
 
-def compute_steps(
-    rows: pl.DataFrame | Mapping[str, Column],
-    layout: RowLayout,
-    *,
-    by_tokens: bool | None = None,
-) -> list[TrainingStep]:
-    """Compute the figures of the steps that completions belong to.
+def measure_step(
+    number: int, columns: Columns, layout: RowLayout, *, by_tokens: bool
+) -> TrainingStep:
+    """Compute the figures of a step; lengths are in tokens or else in characters.
 
-    Parameters
-    ----------
-    rows : polars.DataFrame or mapping of str to columns
-        Completions with `FIGURE_COLUMNS` and the columns of the layout.
-    layout : RowLayout
-        Which propositions and classes to give figures of.
-    by_tokens : bool, optional
-        Whether lengths are counted in tokens, else in characters; by default tokens where those
-        of every completion are known.
-
-    Returns
-    -------
-    list of TrainingStep
-        In their order, without alarms.
+    The columns are those of rows, with `code_texts` in place of `behavior`, `group` and `nonsense`.
     """
-    if by_tokens is None:
-        by_tokens = has_all_tokens(rows)
-    numbers, place = np.unique(np.asarray(rows["step"]), return_inverse=True)
-    steps = _Groups(place, len(numbers))
-    reward = _read_numbers(rows, "reward")
-    has_reward = ~np.isnan(reward)
-    n, n_known = steps.count(np.ones(len(place), dtype=bool)), steps.count(has_reward)
-    length = _read_numbers(rows, "n_tokens" if by_tokens else "n_characters")
-    columns: dict[str, Any] = {
-        "step": numbers,
-        "n": n,
-        "reward_mean": steps.mean(reward),
-        "reward_sd": steps.standard_deviation(reward),
-        "rule_mean": steps.mean(np.where(has_reward, _read_numbers(rows, "rule_reward"), np.nan)),
-        "base_mean": steps.mean(np.where(has_reward, _read_numbers(rows, "base_reward"), np.nan)),
-        "missing_share": (n - n_known) / n,
-        "length_mean": steps.mean(length),
-        "length_reward_correlation": steps.correlation(length, reward),
-        "n_missing": n - n_known,
-        **_compute_group_figures(rows, steps, reward),
-    }
-    rates = {
-        name: steps.mean(_read_numbers(rows, name_proposition_column(name))).tolist()
-        for name in layout.propositions
-    }
-    shares = _compute_class_figures(rows, layout, steps)
-    judges = _compute_judge_figures(rows, steps, n)
-    plain = {name: values.tolist() for name, values in columns.items()}
-    return [
-        TrainingStep(
-            **{name: values[k] for name, values in plain.items()},
-            proposition_rates={name: values[k] for name, values in rates.items()},
-            class_shares={
-                behavior: {name: values[k] for name, values in each.items()}
-                for behavior, each in shares.items()
-            },
-            answered_by={name: values[k] for name, values in judges.items() if values[k]},
-        )
-        for k in range(len(numbers))
-    ]
-
-
-def has_all_tokens(rows: pl.DataFrame | Mapping[str, Column]) -> bool:
-    """Tell whether there are completions, and the tokens of each are known."""
-    tokens = _read_numbers(rows, "n_tokens")
-    return tokens.size > 0 and not np.isnan(tokens).any()
-
-
-class _Groups:
-    """Rows in groups; computes figures of each group over the rows that have a value."""
-
-    def __init__(self, place: NDArray[np.int64], n: int) -> None:
-        self.place, self.n = place, n
-
-    def count(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.bincount(self.place[chosen], minlength=self.n)
-
-    def sum(self, values: Values) -> Values:
-        known = ~np.isnan(values)
-        found = np.bincount(self.place[known], weights=values[known], minlength=self.n)
-        return np.asarray(found, dtype=np.float64)
-
-    def mean(self, values: Values) -> Values:
-        known = ~np.isnan(values)
-        place = self.place[known]
-        n = np.bincount(place, minlength=self.n)
-        total = np.bincount(place, weights=values[known], minlength=self.n)
-        return np.where(n > 0, total / np.maximum(n, 1), np.nan)
-
-    def minimum(self, values: Values) -> Values:
-        found = np.full(self.n, np.inf)
-        np.fmin.at(found, self.place, values)
-        return found
-
-    def maximum(self, values: Values) -> Values:
-        return -self.minimum(-values)
-
-    def find_varying(self, values: Values) -> NDArray[np.bool_]:
-        return np.asarray(self.minimum(values) < self.maximum(values))
-
-    def standard_deviation(self, values: Values) -> Values:
-        """Compute standard deviations with n - 1 degrees of freedom; nan of fewer than two."""
-        n = self.count(~np.isnan(values))
-        squares = self.sum((values - self.mean(values)[self.place]) ** 2)
-        found = np.where(self.find_varying(values), np.sqrt(squares / np.maximum(n - 1, 1)), 0.0)
-        return np.where(n > 1, found, np.nan)
-
-    def correlation(self, x: Values, y: Values) -> Values:
-        """Compute Pearson's correlations; nan where one of the two does not vary."""
-        both = ~np.isnan(x) & ~np.isnan(y)
-        x, y = np.where(both, x, np.nan), np.where(both, y, np.nan)
-        dx, dy = x - self.mean(x)[self.place], y - self.mean(y)[self.place]
-        scale = np.sqrt(self.sum(dx**2)) * np.sqrt(self.sum(dy**2))
-        known = self.find_varying(x) & self.find_varying(y) & (scale > 0)
-        found = self.sum(dx * dy) / np.where(known, scale, 1.0)
-        return np.where(known, np.clip(found, -1.0, 1.0), np.nan)
-
-
-def _compute_group_figures(
-    rows: pl.DataFrame | Mapping[str, Column], steps: _Groups, reward: Values
-) -> dict[str, Any]:
-    """Compute for each step how many groups have equal rewards, and the share of nonsense."""
-    code, names = _encode_texts(rows["group"])
-    is_nonsense = _encode_texts(rows["nonsense"])[0] >= 0
-    has_text = is_nonsense | (_read_numbers(rows, "n_characters") > 0)
-    inside = ~np.isnan(reward) & (code >= 0)
-    keys, place = np.unique(
-        steps.place[inside] * max(len(names), 1) + code[inside], return_inverse=True
-    )
-    groups, rewards = _Groups(place, len(keys)), reward[inside]
-    of_step = _Groups(keys // max(len(names), 1), steps.n)
-    low, high = groups.minimum(rewards), groups.maximum(rewards)
-    is_shared = groups.count(np.ones(len(place), dtype=bool)) > 1
-    is_flat = high - low <= EQUAL_REWARDS * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
-    return {
-        "n_groups": of_step.count(is_shared),
-        "zero_spread_share": of_step.mean(np.where(is_shared, is_flat, np.nan)),
-        "n_nonsense": steps.count(is_nonsense),
-        "nonsense_share": steps.mean(np.where(has_text, is_nonsense, np.nan)),
-    }
-
-
-def _compute_class_figures(
-    rows: pl.DataFrame | Mapping[str, Column], layout: RowLayout, steps: _Groups
-) -> dict[str, dict[str, list[float]]]:
-    """Compute by behavior the mean of each class."""
-    code, names = _encode_texts(rows["behavior"])
+    reward = columns["reward"]
+    there = ~np.isnan(reward)
+    rewards = reward[there]
+    length = columns["n_tokens"] if by_tokens else columns["n_characters"].astype(np.float64)
+    is_nonsense = columns["nonsense"]
+    has_text = is_nonsense | (columns["n_characters"] > 0)
+    n_groups, flat = _compare_groups(rewards, columns["group"][there])
+    judges = columns["answered_by"]
     shares = {}
-    for behavior, classes in layout.classes.items():
-        own = code == (names.index(behavior) if behavior in names else -2)
-        columns = {name: _read_numbers(rows, name_class_column(name)) for name in classes}
-        shares[behavior] = {
-            name: steps.mean(np.where(own, column, np.nan)).tolist()
-            for name, column in columns.items()
-        }
-    return shares
+    for code, (name, classes) in enumerate(layout.classes.items()):
+        own = columns["behavior"] == code
+        shares[name] = {x: _mean(columns[name_class_column(x)][own]) for x in classes}
+    return TrainingStep(
+        step=number,
+        n=reward.size,
+        n_missing=reward.size - rewards.size,
+        n_groups=n_groups,
+        n_nonsense=int(is_nonsense.sum()),
+        reward_mean=_mean(rewards),
+        reward_sd=_deviation(rewards),
+        rule_mean=_mean(columns["rule_reward"][there]),
+        base_mean=_mean(columns["base_reward"][there]),
+        missing_share=1 - rewards.size / reward.size,
+        length_mean=_mean(length),
+        length_reward_correlation=_correlate(length[there], rewards),
+        zero_spread_share=flat,
+        nonsense_share=_mean(is_nonsense[has_text]),
+        gated_share=_mean(columns["gated"]),
+        capped_share=_mean(columns["capped"]),
+        margin_mean=_mean(columns["margin"]),
+        truncated_share=_mean(columns["truncated"]),
+        proposition_rates={
+            name: _mean(columns[name_proposition_column(name)]) for name in layout.propositions
+        },
+        class_shares=shares,
+        answered_by={
+            name: judges.count(name) / len(judges)
+            for name in dict.fromkeys(judges)
+            if name is not None
+        },
+    )
 
 
-def _compute_judge_figures(
-    rows: pl.DataFrame | Mapping[str, Column], steps: _Groups, n: NDArray[np.int64]
-) -> dict[str, list[float]]:
-    code, names = _encode_texts(rows["answered_by"])
-    return {name: (steps.count(code == k) / n).tolist() for k, name in enumerate(names)}
+def code_texts(columns: Columns, layout: RowLayout) -> Columns:
+    """Give columns in which behaviors and groups are codes, and nonsense is yes or no."""
+    behaviors = {name: code for code, name in enumerate(layout.classes)}
+    groups: dict[str, int] = {}
+    coded = {
+        "behavior": [behaviors.get(name, NO_CODE) for name in columns["behavior"]],
+        "group": [
+            NO_CODE if name is None else groups.setdefault(name, len(groups))
+            for name in columns["group"]
+        ],
+        "nonsense": [kind is not None for kind in columns["nonsense"]],
+    }
+    return columns | {name: np.array(values) for name, values in coded.items()}
 
 
-def _read_numbers(rows: pl.DataFrame | Mapping[str, Column], name: str) -> Values:
-    return np.asarray(rows[name], dtype=np.float64)
+def has_all_tokens(columns: Columns) -> bool:
+    """Tell whether there are completions, and the tokens of each are known."""
+    return columns["n_tokens"].size > 0 and not np.isnan(columns["n_tokens"]).any()
 
 
-def _encode_texts(values: pl.Series | Column) -> tuple[NDArray[np.int64], list[str]]:
-    """Replace texts by numbers, equal texts by equal ones; None is -1."""
-    if isinstance(values, pl.Series):
-        names = values.drop_nulls().unique(maintain_order=True)
-        numbers = values.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
-        return numbers.to_numpy(), names.to_list()
-    codes: dict[str, int] = {}
-    found = [-1 if value is None else codes.setdefault(value, len(codes)) for value in values]
-    return np.array(found, dtype=np.int64), list(codes)
+def _mean(values: NDArray[Any]) -> float:
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return float(known.mean()) if known.size else math.nan
+
+
+def _deviation(values: NDArray[np.float64]) -> float:
+    """Compute the standard deviation with n - 1 degrees of freedom; 0 where none differ."""
+    if values.size < 2:
+        return math.nan
+    return float(values.std(ddof=1)) if values.min() < values.max() else 0.0
+
+
+def _correlate(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Compute Pearson's correlation; nan where one of the two does not vary."""
+    both = ~np.isnan(x)
+    x, y = x[both], y[both]
+    if x.size < 2 or x.min() == x.max() or y.min() == y.max():
+        return math.nan
+    dx, dy = x - x.mean(), y - y.mean()
+    scale = math.sqrt(dx @ dx) * math.sqrt(dy @ dy)
+    return float(np.clip(dx @ dy / scale, -1.0, 1.0)) if scale > 0 else math.nan
+
+
+def _compare_groups(rewards: NDArray[np.float64], codes: NDArray[np.int64]) -> tuple[int, float]:
+    """Count groups of two rewards or more, and compute the share whose rewards are all equal."""
+    rewards, codes = rewards[codes != NO_CODE], codes[codes != NO_CODE]
+    if not codes.size:
+        return 0, math.nan
+    order = np.lexsort((rewards, codes))
+    rewards, codes = rewards[order], codes[order]
+    starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
+    ends = np.r_[starts[1:], codes.size] - 1
+    low, high = rewards[starts[ends > starts]], rewards[ends[ends > starts]]
+    size = np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    return low.size, _mean(high - low <= _EQUAL_REWARDS * size)
 
 
 # Metrics of trainers -----------------------------------------------------------------------------
@@ -257,6 +162,10 @@ _METRICS = {
     "base_reward": "base_mean",
     "missing": "missing_share",
     "nonsense": "nonsense_share",
+    "gated": "gated_share",
+    "capped": "capped_share",
+    "margin": "margin_mean",
+    "truncated": "truncated_share",
     "n_tokens": "length_mean",
     "length_reward_correlation": "length_reward_correlation",
     "groups_without_spread": "zero_spread_share",
@@ -283,7 +192,9 @@ def compute_metrics(
         Constant keys for one reward; nan where a figure is undefined. ``reward``, ``reward_sd``,
         ``rule_reward`` and ``base_reward`` are over the completions with a reward; ``missing`` is
         the share of those without; ``nonsense`` the share of nonsense among the completions with
-        text; ``proposition/<id>`` is the mean probability of a proposition
+        text; ``gated`` and ``capped`` are the shares that the reward's gate stops and that are paid
+        its cap, ``margin`` the mean distance beyond the gate's threshold, ``truncated`` the share
+        that the trainer cut off; ``proposition/<id>`` is the mean probability of a proposition
         that the reward depends on; ``class/<behavior>/<class>`` the mean probability of a
         completion class over the completions of its behavior; ``n_tokens`` the mean length, nan
         where the tokens of a completion are not known; ``length_reward_correlation`` is Pearson's,
@@ -304,26 +215,26 @@ def compute_metrics(
     ...     await live.close()
     ...     return scores
     >>> metrics = compute_metrics(reward, asyncio.run(scored()), turns)
-    >>> sorted(metrics)[-4:], metrics["proposition/apology"] > 0.9, metrics["missing"]
-    (['proposition/apology', 'reward', 'reward_sd', 'rule_reward'], True, 0.0)
+    >>> metrics["proposition/apology"] > 0.9, metrics["missing"], metrics["gated"]
+    (True, 0.0, 0.0)
     """
-    paying = find_paying_once(reward)
-    layout = RowLayout(propositions=paying, classes=list_class_names(reward))
-    rows = make_rows([Call.of(scores, turns, step=0)], layout)
-    metrics: dict[str, float] = {}
-    for step in compute_steps(rows, layout):  # one, or none without turns
-        metrics = {name: getattr(step, field) for name, field in _METRICS.items()}
-        metrics |= {f"proposition/{name}": rate for name, rate in step.proposition_rates.items()}
-        for behavior, shares in step.class_shares.items():
-            metrics |= {f"class/{behavior}/{name}": share for name, share in shares.items()}
+    layout = RowLayout(propositions=find_paying_once(reward), classes=list_class_names(reward))
     names = [
         *_METRICS,
-        *(f"proposition/{name}" for name in paying),
+        *(f"proposition/{name}" for name in layout.propositions),
         *(f"class/{behavior}/{name}" for behavior, row in layout.classes.items() for name in row),
     ]
-    if not has_all_tokens(rows):
-        metrics["n_tokens"] = math.nan
-    return {name: metrics.get(name, math.nan) for name in names}
+    if not turns:
+        return dict.fromkeys(names, math.nan)
+    columns = code_texts(make_columns([Call.of(scores, turns)], layout), layout)
+    by_tokens = has_all_tokens(columns)
+    step = measure_step(0, columns, layout, by_tokens=by_tokens)
+    metrics = {name: getattr(step, field) for name, field in _METRICS.items()}
+    metrics |= {"n_tokens": step.length_mean if by_tokens else math.nan}
+    shares = [share for row in step.class_shares.values() for share in row.values()]
+    return metrics | dict(
+        zip(names[len(_METRICS) :], [*step.proposition_rates.values(), *shares], strict=True)
+    )
 
 
 def list_paying_by_behavior(reward: RewardModel) -> dict[str, tuple[str, ...]]:

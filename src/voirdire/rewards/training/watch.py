@@ -7,29 +7,34 @@ import math
 import os
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from voirdire._messages import shorten
-from voirdire.errors import InputError
+from voirdire.documents import write_whole
 from voirdire.judging.background_loop import fork_lock
 from voirdire.rewards.training.alarms import AlarmMonitor
-from voirdire.rewards.training.completion_rows import Call, make_rows
+from voirdire.rewards.training.completion_rows import (
+    WHOLE,
+    Call,
+    Columns,
+    RowLayout,
+    join_columns,
+    make_columns,
+)
+from voirdire.rewards.training.parquet_part import encode_parquet
 from voirdire.rewards.training.run_files import (
-    RUN_FILE,
-    make_run_document,
+    PARTS,
+    describe_run,
     name_session,
     open_folder,
-    read_document,
-    read_layout,
-    write_document,
-    write_part,
+    read_states,
+    write_about,
 )
-from voirdire.rewards.training.step_figures import compute_steps, has_all_tokens
+from voirdire.rewards.training.step_figures import code_texts, has_all_tokens, measure_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +58,7 @@ _PART_ROWS = 5_000
 
 @dataclass(kw_only=True, slots=True)
 class _Session:
-    """The session of this process: calls that wait to be written, and calls of the current step."""
+    """The session of this process: calls, and rows that wait for a file or the end of a step."""
 
     name: str
     is_counted: bool
@@ -62,12 +67,13 @@ class _Session:
     n_rows: int = 0
     n_parts: int = 0
     calls: list[Call] = field(default_factory=list)
-    step_calls: list[Call] = field(default_factory=list)
+    unwritten: list[Columns] = field(default_factory=list)
+    unchecked: list[Columns] = field(default_factory=list)
     n_waiting: int = 0
     written_at: float = -math.inf
     timer: threading.Timer | None = None
-    monitor: AlarmMonitor | None = None
-    by_tokens: bool = False
+    monitor: AlarmMonitor = field(default_factory=AlarmMonitor)
+    by_tokens: bool | None = None
 
 
 class TrainingWatch:
@@ -75,8 +81,9 @@ class TrainingWatch:
 
     Parameters
     ----------
-    folder : str or path
-        The run's folder; made where it is missing, gone on with where it is this reward's.
+    folder : str, path or None
+        The run's folder; made where it is missing, gone on with where it is this reward's. None
+        watches for alarms, and records nothing.
     reward : RewardModel
         What pays.
     name : str
@@ -99,10 +106,10 @@ class TrainingWatch:
     Notes
     -----
     Several processes may watch one run: each writes files of its own. Rows wait in memory for at
-    most 5 seconds, or until there are 5,000, and are then written as a file that is whole; what
-    waits is written by `close` and where Python ends, and a process that is killed loses it.
-    Everything is readable by its owner only. Threads may share a watch, and a process that is
-    forked off begins a session of its own.
+    most 5 seconds, or until there are 5,000, and are then written as a file that is
+    whole; what waits is written by `flush`, by `close` and where Python ends, and a process that is
+    killed loses it. Everything is readable by its owner only. Threads may share a watch, and a
+    process that is forked off begins a session of its own.
 
     Alarms are checked where a step ends, that is with the first completions of the next one. Of
     several ranks only the first one reports them, from its own completions; `read_training_run`
@@ -111,7 +118,7 @@ class TrainingWatch:
 
     def __init__(
         self,
-        folder: str | Path,
+        folder: str | Path | None,
         *,
         reward: RewardModel,
         name: str,
@@ -119,24 +126,24 @@ class TrainingWatch:
         judge_fingerprint: str = "",
         late_steps: int = 0,
     ) -> None:
-        self.folder = Path(folder).absolute()
+        self.folder = None if folder is None else Path(folder).absolute()
         self.reward = reward
-        self.name = name
-        self.framework = framework
-        self._judge_fingerprint = judge_fingerprint
         self._late_steps = late_steps
         self._session: _Session | None = None
         self._last_ms = 0
         self._error: OSError | None = None
         self._pid = os.getpid()
-        open_folder(self.folder)
-        self._document = self._open_document()
-        self._layout = read_layout(self._document)
-        _watches.add(self)
+        self._about = describe_run(
+            reward, name=name, framework=framework, judge_fingerprint=judge_fingerprint
+        )
+        if self.folder is not None:
+            self._about = open_folder(self.folder, self._about)
+            _watches.add(self)
+        self._layout = RowLayout(propositions=self._about.propositions, classes=self._about.classes)
 
     def add(
         self, scores: LiveScores, turns: Sequence[Turn], *, step: int | None = None
-    ) -> tuple[str, ...]:
+    ) -> tuple[Alarm, ...]:
         """Record the rewards of a call.
 
         Parameters
@@ -151,8 +158,8 @@ class TrainingWatch:
 
         Returns
         -------
-        tuple of str
-            Alarms that began now, in words.
+        tuple of Alarm
+            Those that began now.
 
         Raises
         ------
@@ -163,26 +170,30 @@ class TrainingWatch:
             return ()
         with fork_lock:
             session, at, began = self._enter_step(step, n=len(turns))
-            self._describe_judge(scores)
-            call = Call.of(scores, turns, step=at, first=session.n_rows)
-            session.calls.append(call)
-            if at == session.step:
-                session.step_calls.append(call)
+            session.calls.append(Call.of(scores, turns, step=at, first=session.n_rows))
             session.n_rows += len(turns)
-            session.n_waiting += len(turns)
-            self._write_if_due(session)
+            if self.folder is not None:
+                self._describe_judge(scores)
+                session.n_waiting += len(turns)
+                self._write_if_due(session)
             error, self._error = self._error, None
             if error is not None:
                 raise error
-        return tuple(f"step {alarm.step}: {alarm.text}" for alarm in began)
+        return began
 
-    def close(self) -> None:
-        """Write the rows that wait; an `OSError` where writing fails."""
+    def flush(self) -> None:
+        """Write the rows that wait, as at a checkpoint; an `OSError` where writing fails."""
         with fork_lock:
-            self._end_session()
+            if self._session is not None and self._pid == os.getpid():
+                self._write(self._session)
             error, self._error = self._error, None
         if error is not None:
             raise error
+
+    def close(self) -> None:
+        """Write the rows that wait, and end; an `OSError` where writing fails."""
+        self.flush()
+        self._session = None
 
     # Steps ------------------------------------------------------------------------------------
 
@@ -192,14 +203,18 @@ class TrainingWatch:
             self._pid, self._session = os.getpid(), None
         now = self._session
         began: tuple[Alarm, ...] = ()
+        if now is not None and step is not None and step < now.step - self._late_steps:
+            self._write(now)  # the trainer went back to a checkpoint
+            now = None
         if now is None:
-            now = self._begin_session(step)
+            name = name_session(is_counted=step is None, after_ms=self._last_ms)
+            self._last_ms = int(name.split("-")[1])
+            now = _Session(name=name, is_counted=step is None, step=int(step or 0))
+            self._session = now
+            _write_at_exit(os.getpid())
         elif step is None:
             if now.is_counted and now.n_in_step >= COUNTED_STEP:
                 began = self._end_step(now, now.step + 1)
-        elif step < now.step - self._late_steps:  # the trainer went back to a checkpoint
-            self._end_session()
-            now = self._begin_session(step)
         elif step < now.step:
             return now, step, ()  # its alarms were checked already
         elif step > now.step:
@@ -207,27 +222,27 @@ class TrainingWatch:
         now.n_in_step += n
         return now, now.step, began
 
-    def _begin_session(self, step: int | None) -> _Session:
-        name = name_session(is_counted=step is None, after_ms=self._last_ms)
-        self._last_ms = int(name.split("-")[1])
-        self._session = _Session(
-            name=name, is_counted=step is None, step=0 if step is None else int(step)
-        )
-        _write_at_exit(os.getpid())
-        return self._session
-
     def _end_step(self, session: _Session, next_step: int) -> tuple[Alarm, ...]:
         """Check the step that ended for alarms."""
-        rows = make_rows(session.step_calls, self._layout)
-        if session.monitor is None:
-            session.by_tokens = has_all_tokens(rows)
-            session.monitor = AlarmMonitor()
-        [step] = compute_steps(rows, self._layout, by_tokens=session.by_tokens)
+        self._make_rows(session)
+        columns: Columns = code_texts(join_columns(session.unchecked), self._layout)
+        if session.by_tokens is None:
+            session.by_tokens = has_all_tokens(columns)
+        step = measure_step(session.step, columns, self._layout, by_tokens=session.by_tokens)
         alarms = session.monitor.check(step)
-        session.step, session.n_in_step, session.step_calls = next_step, 0, []
+        session.step, session.n_in_step, session.unchecked = next_step, 0, []
         return alarms if session.name.startswith(("p", "r0of")) else ()
 
     # Parts ------------------------------------------------------------------------------------
+
+    def _make_rows(self, session: _Session) -> None:
+        """Make the rows of calls: once, for the file and for the alarms."""
+        if session.calls:
+            calls, session.calls = session.calls, []
+            columns = make_columns(calls, self._layout, session=session.name)
+            session.unchecked.append(columns)
+            if self.folder is not None:
+                session.unwritten.append(columns)
 
     def _write_if_due(self, session: _Session) -> None:
         left_s = session.written_at + _PART_S - time.monotonic()
@@ -245,78 +260,44 @@ class TrainingWatch:
                 self._write(session)
 
     def _write(self, session: _Session) -> None:
-        """Write the rows that wait as parts; where this fails, the next call raises the error."""
-        calls, session.calls, session.n_waiting = session.calls, [], 0
+        """Write the rows that wait as a part; where this fails, the next call raises the error."""
+        self._make_rows(session)
+        rows, session.unwritten, session.n_waiting = session.unwritten, [], 0
         session.written_at = time.monotonic()
         if session.timer is not None:
             session.timer.cancel()
             session.timer = None
-        if not calls:
+        if not rows or self.folder is None:
             return
-        rows = make_rows(calls, self._layout, session=session.name)
+        columns = join_columns(rows)
+        first, last = min(columns["step"]), max(columns["step"])
+        about = f"{session.n_parts:06d}-{first}-{last}-{int(time.time() * 1_000)}"
+        path = self.folder / PARTS / f"{session.name}-{about}.parquet"
         try:
-            for first in range(0, len(rows["item"]), _PART_ROWS):
-                part = {name: each[first : first + _PART_ROWS] for name, each in rows.items()}
-                write_part(self.folder, session.name, session.n_parts, part)
-                session.n_parts += 1
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_whole(path, encode_parquet(columns, whole=WHOLE), mode=0o600)
+            session.n_parts += 1
         except OSError as error:
             self._error = error
 
-    def _end_session(self) -> None:
-        session, self._session = self._session, None
-        if session is not None and self._pid == os.getpid():
-            self._write(session)
-
-    # Files ------------------------------------------------------------------------------------
-
-    def _open_document(self) -> dict[str, Any]:
-        """Read `run.json`, written where it is missing; refuse the run of another reward."""
-        new = make_run_document(
-            self.reward,
-            name=self.name,
-            framework=self.framework,
-            judge_fingerprint=self._judge_fingerprint,
-        )
-        if not (self.folder / RUN_FILE).exists():
-            try:
-                write_document(self.folder, new)
-            except OSError as error:
-                msg = (
-                    f"`record` must be a folder that can be written to, got {str(self.folder)!r} "
-                    f"({error.strerror}). Name another."
-                )
-                raise InputError(msg) from error
-        document = read_document(self.folder)
-        was = document.get("reward")
-        hash_was = was.get("content_hash") if isinstance(was, dict) else None
-        if hash_was != self.reward.content_hash:
-            called = was.get("name") if isinstance(was, dict) else None
-            what = f"a run of the reward {shorten(called)!r} with other content"
-        elif document.get("name") != self.name:
-            what = f"a run under the name {shorten(document.get('name'))!r}"
-        else:
-            return document
-        msg = (
-            f"`record` must be a folder of its own, or that of this reward "
-            f"({shorten(self.name)!r}), got {str(self.folder)!r}, which holds {what}. Name another."
-        )
-        raise InputError(msg)
-
     def _describe_judge(self, scores: LiveScores) -> None:
         """Correct the judge in `run.json`, once it is known."""
-        judged, recorded = scores.judged, self._document["judge"]
+        judged, was = scores.judged, self._about
         is_centered = bool(scores.scores.centers)
-        last = (recorded["name"], recorded["fingerprint"], self._document["is_centered"])
-        if not scores.scores.features or last == (judged.judge, judged.fingerprint, is_centered):
+        is_same = (was.judge, was.fingerprint, was.is_centered) == (
+            judged.judge, judged.fingerprint, is_centered,
+        )  # fmt: skip
+        if self.folder is None or not scores.scores.features or is_same:
             return
-        recorded.update(
-            name=judged.judge,
+        self._about = replace(
+            was,
+            judge=judged.judge,
             fingerprint=judged.fingerprint,
-            judge_fingerprint=self._judge_fingerprint,
             threshold=judged.threshold,
+            is_centered=is_centered,
+            certificates=read_states(self.reward, fingerprint=judged.fingerprint),
         )
-        self._document["is_centered"] = is_centered
-        write_document(self.folder, self._document)
+        write_about(self.folder, self._about)
 
 
 _watches: WeakSet[TrainingWatch] = WeakSet()
@@ -331,7 +312,7 @@ def _write_at_exit(pid: int) -> None:  # noqa: ARG001  # once in each process
 def _write_all() -> None:
     for watch in list(_watches):
         try:
-            watch.close()
+            watch.flush()
         except OSError as error:
             message = "%s: the last completions are not recorded: %s"
-            _log.error(message, watch.name, error.strerror)
+            _log.error(message, watch.folder, error.strerror)

@@ -1,4 +1,4 @@
-"""Replay of a training run and a sample of it: a million completions, 8 to a group.
+"""Another reward over a training run, and a sample of it: a million completions, 8 to a group.
 
 Run as `make bench`. A thousand completions are recorded as a training does it; the parts of the
 other steps are made of theirs, with verdicts and rewards of their own, texts of 1,000 characters,
@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -28,15 +29,15 @@ WANTED_SECONDS, WANTED_MEMORY = 20.0, 2.5
 RUBRIC = load_rubric("safety")
 WORK = """
 import json, resource, sys, time
-from voirdire.rewards import replay, sample_training_run
+from voirdire.rewards import sample_training_run, score_file
 
 folder, work = sys.argv[1], sys.argv[2]
 start, busy = time.perf_counter(), time.process_time()
-if work == "replay":
-    found = replay(f"{folder}/run", f"{folder}/other.json", output=f"{folder}/rewards.parquet")
-    n = found.n
+if work == "score":
+    reward = f"{folder}/other.json"
+    n = score_file(f"{folder}/run", f"{folder}/rewards.parquet", reward=reward).n_items
 else:
-    n = sample_training_run(f"{folder}/run", n=60).n_completions
+    n = sample_training_run(f"{folder}/run", f"{folder}/sample", n=60).n_completions
 seconds, busy = time.perf_counter() - start, time.process_time() - busy
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"n": n, "seconds": seconds, "busy": busy, "memory": memory}))
@@ -80,8 +81,9 @@ def write_steps(folder, n_steps):
     """Make the parts of further steps out of the first one."""
     [first] = (folder / "completions").glob("*.parquet")
     rows = pl.read_parquet(first)
-    session = first.stem.rpartition("-")[0]
+    session = first.stem.rpartition("-000000-")[0]
     rng = np.random.default_rng(0)
+    ended = time.time_ns() // 1_000_000
     for step in range(1, n_steps):
         values = rng.random((N_PART, len(RUBRIC.propositions)))
         values[rng.random(values.shape) < 0.001] = np.nan
@@ -96,7 +98,9 @@ def write_steps(folder, n_steps):
                 pl.Series(name, values[:, place]).fill_nan(None)
                 for place, name in enumerate(RUBRIC.propositions)
             ),
-        ).write_parquet(folder / "completions" / f"{session}-{step:06d}.parquet")
+        ).write_parquet(
+            folder / "completions" / f"{session}-{step:06d}-{step}-{step}-{ended}.parquet"
+        )
 
 
 def measure(folder, work):
@@ -115,14 +119,14 @@ def main():
             reward("other", 1).save(folder / "other.json")
             asyncio.run(record(folder / "run", reward("paid", 0)))
             write_steps(folder / "run", n // N_PART)
-            for work in ("replay", "sample"):
+            for work in ("score", "sample"):
                 found = rows[work, n] = measure(folder, work)
                 print(
                     f"{work} of {found['n']:,} completions: {found['seconds']:.1f} s ("
                     f"{found['busy']:.1f} s of processor time), "
                     f"{found['memory']:,.0f} MiB at most"
                 )
-    for work in ("replay", "sample"):
+    for work in ("score", "sample"):
         small, large = rows[work, N_COMPLETIONS // 10], rows[work, N_COMPLETIONS]
         is_missed |= large["n"] != N_COMPLETIONS or large["busy"] > WANTED_SECONDS
         is_missed |= large["memory"] > WANTED_MEMORY * small["memory"]
