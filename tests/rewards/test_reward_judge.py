@@ -1,6 +1,5 @@
 """A reward's judge, in words and made again from them."""
 
-import asyncio
 import dataclasses
 import json
 import os
@@ -187,7 +186,6 @@ def test_a_strangers_reward_sends_nothing_anywhere(stranger, tmp_path, monkeypat
 
     for ask in (
         lambda: reward.score(ITEMS),
-        lambda: asyncio.run(reward.ascore(ITEMS)),
         lambda: score_file(items, tmp_path / "r.jsonl", reward=tmp_path / "r.json"),
         lambda: score_file(items, "-", reward=reward),
     ):

@@ -317,41 +317,6 @@ class RewardModel:
             stopping=stopping,
         )
 
-    async def ascore(self, items: Any, **settings: Any) -> Scores:
-        """Do what `score` does while other tasks go on.
-
-        Parameters
-        ----------
-        items : sequence of Item or of mapping, or a data frame
-            As for `score`.
-        **settings
-            The keywords of `score`, but `stopping`.
-
-        Returns
-        -------
-        Scores
-            As `score` gives.
-
-        Notes
-        -----
-        *Order.* Rewards follow the items.
-
-        *Errors.* A call that fails leaves its item without a reward and with a reason; a key that
-        is refused, and an argument that breaks its rule, end the whole.
-
-        *Cancellation.* No new call begins. Calls in flight end and are stored, since they are paid
-        for; then the task is cancelled. A judge in process works in a thread, which is not waited
-        for.
-
-        *Memory.* The items and their features are held.
-
-        *Retries and caching.* The judge's limits say how often a call is tried; `store` keeps
-        replies. Two calls at once do not share a limit.
-        """
-        from voirdire.rewards.scoring import ascore_items
-
-        return await ascore_items(self, items, settings)
-
     def explain(self, scores: Scores) -> pl.DataFrame:
         """Explain what each feature adds to each reward.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -52,6 +50,7 @@ from voirdire.rewards.training.run_items import open_run_items
 from voirdire.rewards.verdict_source import JudgeSource, choose_source, collect_rests
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from numpy.typing import ArrayLike
@@ -68,7 +67,6 @@ __all__ = [
     "BehaviorScores",
     "ScoringProgress",
     "ScoringSummary",
-    "ascore_items",
     "make_reward_frame",
     "open_rewards",
     "score_file",
@@ -376,7 +374,6 @@ def score_items(
     retry_failures: bool = False,
     other_judge: bool = False,
     stopping: threading.Event | None = None,
-    source: VerdictSource | None = None,
 ) -> Scores:
     """Judge items in memory where there are no verdicts, and score them: `RewardModel.score`."""
     if behavior is not None:
@@ -390,33 +387,12 @@ def score_items(
     change = msgspec.structs.replace
     read = [x if x.behavior is not None else change(x, behavior=behavior) for x in read]
     replies = StoredReplies(store, retry_failures)
-    source = source or choose_source(model, verdicts, judge=judge, other_judge=other_judge)
+    source = choose_source(model, verdicts, judge=judge, other_judge=other_judge)
     scorer = BatchScorer(model, source, replies=replies, center=center)
     asked = hide_unknown_behaviors(read, model.rubric)
     judged = source.collect(asked, replies=replies, stopping=stopping)
     scores = scorer.score(read, judged, base_rewards=base_rewards)
     return replace(scores, dropped=tuple(dropped), notes=scorer.notes)
-
-
-async def ascore_items(model: RewardModel, items: Any, settings: Mapping[str, Any]) -> Scores:
-    """Score items while other tasks continue; see `RewardModel.ascore`."""
-    if "stopping" in settings:
-        msg = "`stopping` must be left out of `ascore`, got one. Cancel the task instead."
-        raise InputError(msg)
-    asked = {"verdicts": None, "judge": None, "other_judge": False} | dict(settings)
-    whose = {name: asked[name] for name in ("judge", "other_judge")}
-    source = await asyncio.to_thread(choose_source, model, asked["verdicts"], **whose)
-    stopping = threading.Event()
-    work = partial(score_items, model, items, stopping=stopping, source=source, **settings)
-    scoring = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(scoring)
-    except asyncio.CancelledError:
-        stopping.set()
-        if isinstance(source, JudgeSource) and isinstance(source.plan.judge, EngineJudge):
-            with suppress(KeyboardInterrupt, Exception):  # how a run ends that is stopped
-                await scoring
-        raise
 
 
 _BATCH_ITEMS = 8_192
