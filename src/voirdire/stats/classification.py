@@ -327,12 +327,11 @@ def _figures(
         "accuracy": _divide(hits.sum(axis=-1), gold.sum(axis=-1)),
         # with one of two labels there is no balanced accuracy
         "balanced_accuracy": recalls.mean(axis=-1) if pair else balanced,
-        "f1": f1[..., 1] if pair else f1.mean(axis=-1),
-        "mcc": _correlate(hits, gold, given),
     }
     if pair:
         figures |= {"sensitivity": recalls[..., 1], "specificity": recalls[..., 0]}
-    return figures
+    f1 = f1[..., 1] if pair else f1.mean(axis=-1)
+    return figures | {"f1": f1, "mcc": _correlate(hits, gold, given)}
 
 
 def _correlate(hits: NDArray[Any], gold: NDArray[Any], given: NDArray[Any]) -> NDArray[np.float64]:

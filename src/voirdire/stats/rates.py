@@ -317,11 +317,13 @@ def _check_draw(yes: NDArray[np.bool_], known: NDArray[np.bool_]) -> float:
 def _choose_method(
     method: RateMethod, labelled: LabelledItems, items: _Items
 ) -> tuple[RateMethod, str]:
-    valid = {"random": ("human", "efficient", "ppi"), "verdict": ("efficient",)}.get(
-        labelled, ("rogan_gladen",)
-    )
-    if method not in ("auto", *valid):
-        names = " or ".join(map(repr, valid))
+    valid: dict[LabelledItems, tuple[RateMethod, ...]] = {
+        "random": ("human", "efficient", "ppi"),
+        "verdict": ("efficient",),
+        "class": ("rogan_gladen",),
+    }
+    if method not in ("auto", *valid[labelled]):
+        names = " or ".join(map(repr, valid[labelled]))
         msg = f"`method` must be {names} for items labelled by {labelled}, got {method!r}."
         raise InputError(msg)
     if method != "auto":
@@ -329,13 +331,11 @@ def _choose_method(
     if labelled == "class":
         return "rogan_gladen", "labelled items were drawn by their true class"
     if labelled == "verdict":
-        return (
-            "efficient",
-            "labels say how often each verdict is right, verdicts how frequent it is",
-        )
+        because = "labels say how often each verdict is right, verdicts how frequent it is"
+        return "efficient", because
+    share = float(items.judged.mean()) if len(items.judged) else 0.0
     if items.known.all():
         return "human", "all items are labelled"
-    share = float(items.judged.mean())
     if items.known.sum() * min(share, 1 - share) < _FEWEST_OF_VERDICT:
         return "human", "too few labelled items have the rarer verdict"
     return "ppi", "verdicts narrow the interval as far as labels show them to be right"
@@ -501,38 +501,41 @@ def _correct_by_class(items: _Items) -> Estimate:
 
 def _measure_judge(items: _Items, labelled: LabelledItems) -> tuple[Estimate, Estimate]:
     """Estimate sensitivity and specificity among all items, whatever the draw of labelled ones."""
-    yes = items.judged >= 0.5
-    groups = [yes[items.known] == verdict for verdict in (True, False)]
-    n = np.array([group.sum() for group in groups])
-    true = np.array([items.labels[items.known][group].sum() for group in groups])
-    n_units = count_units(items.units, items.known)
-    shrink = n_units / max(n.sum(), 1)
+    yes, known = items.judged >= 0.5, items.known
+    # labelled items by class (it holds, it does not) and verdict (yes, no)
+    counts = np.array(
+        [
+            [held[yes[known] == verdict].sum() for verdict in (True, False)]
+            for held in (items.labels[known], 1 - items.labels[known])
+        ]
+    )
+    n, shrink = counts.sum(axis=0), count_units(items.units, known) / max(known.sum(), 1)
     shares: list[Estimate] = []
     if labelled == "class":
-        for right, of in ((true[0], true.sum()), (n[1] - true[1], (n - true).sum())):
-            value = float(right / of) if of else np.nan
-            low, high = clopper_pearson(right * shrink, of * shrink, items.level)
-            ends = (low, high) if of else (np.nan, np.nan)
+        for right, own in enumerate(counts):
+            of = float(own.sum())
+            value, ends = np.nan, (np.nan, np.nan)
+            if of:
+                value = float(own[right] / of)
+                ends = clopper_pearson(own[right] * shrink, of * shrink, items.level)
             shares.append(Estimate(estimate=value, low=ends[0], high=ends[1]))
         return shares[0], shares[1]
-    weights = np.array([yes.sum(), (~yes).sum()], float)
-    rng = np.random.default_rng(0)
-    k, of = true * shrink, n * shrink
-    drawn = rng.beta(k + 0.5, of - k + 0.5, (_N_DRAWS, 2))
+    weights, rng = np.array([yes.sum(), (~yes).sum()], float), np.random.default_rng(0)
+    k = counts[0] * shrink
+    drawn = rng.beta(k + 0.5, n * shrink - k + 0.5, (_N_DRAWS, 2))
     alpha, beta = weights * shrink + 0.5
     of_yes = rng.beta(alpha, beta, _N_DRAWS)
     drawn_weights = np.stack([of_yes, 1 - of_yes], axis=1)
-    means = true / np.maximum(n, 1)
     tails = [(1 - items.level) / 2, (1 + items.level) / 2]
-    for of_class, held, chances in ((true, means, drawn), (n - true, 1 - means, 1 - drawn)):
-        right = 0 if of_class is true else 1
-        parts, drawn_parts = weights * held, drawn_weights * chances
-        is_known = of_class.sum() >= _FEWEST_OF_CLASS and n.all()
+    for right, (own, chances) in enumerate(zip(counts, (drawn, 1 - drawn), strict=True)):
+        if not own.sum():
+            shares.append(UNDEFINED)
+            continue
+        parts, drawn_parts = weights * own / np.maximum(n, 1), drawn_weights * chances
+        is_known = own.sum() >= _FEWEST_OF_CLASS and n.all()
         value = float(parts[right] / parts.sum()) if is_known else np.nan
         low, high = np.quantile(drawn_parts[:, right] / drawn_parts.sum(axis=1), tails)
-        low, high = low if of_class[right] else 0.0, high if of_class[1 - right] else 1.0
-        if not of_class.sum():
-            low = high = np.nan
+        low, high = low if own[right] else 0.0, high if own[1 - right] else 1.0
         shares.append(Estimate(estimate=value, low=float(low), high=float(high)))
     return shares[0], shares[1]
 
@@ -629,21 +632,16 @@ def compare_rates(
     units = check_units(clusters, len(verdicts))
     results, sums = [], []
     for group in (~second, second):
-        own = None if units is None else units[group]
+        own = np.where(group, verdicts, np.nan)  # items without a verdict are left out
         results.append(
             estimate_rate(
-                verdicts[group],
-                true[group],
-                labelled=labelled,
-                clusters=own,
-                confidence_level=confidence_level,
+                own, true, labelled=labelled, clusters=units, confidence_level=confidence_level
             )
         )
         if units is not None and labelled == "random":
-            kept = group & ~np.isnan(verdicts)
-            items = _check_items(verdicts[kept], true[kept], units[kept], confidence_level)
+            items = _check_items(own, true, units, confidence_level)
             moved = _prediction_powered(items)[1]
-            sums.append(np.bincount(units[kept], moved, int(units.max()) + 1))
+            sums.append(np.bincount(units[~np.isnan(own)], moved, int(units.max()) + 1))
     shared = float(np.sqrt(np.prod([x @ x for x in sums]))) if sums else 0.0
     correlation = float(sums[0] @ sums[1]) / shared if shared else 0.0
     first, last = results
