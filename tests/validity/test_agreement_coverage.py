@@ -7,7 +7,10 @@ import pytest
 
 from voirdire.stats import cohen_kappa, measure_panel
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::voirdire.errors.DegenerateDataWarning"),
+]
 
 CONFIDENCE = 0.95
 N_RUNS = 2_000
@@ -67,7 +70,30 @@ def test_intervals_cover_as_often_as_they_say(n_clusters, per_cluster, n_labels,
             covered[name] += row.low <= truth[name] <= row.high
 
     off = {name: count / N_RUNS - CONFIDENCE for name, count in covered.items()}
-    assert {name: error for name, error in off.items() if abs(error) > ALLOWED} == {}
+    above = ALLOWED if n_labels == 2 else 0.035  # rare steps of a scale leave intervals wide
+    assert {name: error for name, error in off.items() if not -ALLOWED <= error <= above} == {}
+
+
+@pytest.mark.parametrize("n_items", [30, 50])
+@pytest.mark.parametrize("per_cluster", [1, 2])
+def test_a_rare_label_on_few_items_leaves_intervals_wide_and_not_wrong(n_items, per_cluster):
+    rng = np.random.default_rng([n_items, per_cluster])
+    shape = {"per_cluster": per_cluster, "share": 0.05, "n_labels": 2}
+    many, _ = sample(rng, 500_000 // per_cluster, **shape)
+    truth = {name: row.estimate for name, row in measure(many, None, 2).items()}
+    truth["two raters"] = cohen_kappa(*many[:, :2].T).estimate
+
+    covered, defined = dict.fromkeys(truth, 0), dict.fromkeys(truth, 0)
+    for _ in range(N_RUNS):
+        labels, clusters = sample(rng, n_items // per_cluster, **shape)
+        rows = measure(labels, clusters, 2)
+        rows["two raters"] = cohen_kappa(*labels[:, :2].T, clusters=clusters)
+        for name, row in rows.items():
+            defined[name] += not math.isnan(row.low)
+            covered[name] += row.low <= truth[name] <= row.high
+
+    shares = {name: covered[name] / defined[name] for name in truth}
+    assert {name: share for name, share in shares.items() if share < 0.93 - ALLOWED} == {}
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])

@@ -74,10 +74,11 @@ def test_a_share_without_spread_is_bounded_as_clopper_and_pearson_do(hits, end):
     assert (result.low, result.high)[hits] == hits
 
 
-def test_perfect_agreement_beyond_chance_closes_on_its_estimate():
-    result = stats.cohen_kappa([0, 1] * 10, [0, 1] * 10)
+def test_perfect_agreement_on_one_rare_label_is_no_certainty():
+    rare, even = (stats.cohen_kappa(x, x) for x in ([1] + [0] * 29, [0, 1] * 15))
 
-    assert (result.low, result.high) == (1, 1)
+    assert (rare.estimate, rare.high, even.estimate, even.high) == (1, 1, 1, 1)
+    assert rare.low < 0 < 0.5 < even.low
 
 
 def test_kappa_of_opposed_raters_keeps_above_minus_one():

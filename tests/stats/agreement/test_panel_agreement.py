@@ -99,23 +99,10 @@ def equal(a, b):
     return float(a == b)
 
 
-@given(panels(), st.sampled_from((1, 9, 1_000)))
+@given(panels(n_labels=(1, 40)), st.sampled_from((1, 9, 1_000)))
 def test_means_over_pairs_and_majorities_are_those_of_the_loops(panel, spread):
     # Few labels are counted in tables, many in lists; codes far apart are found by sorting.
     humans, judges = (np.where(x < 0, -1, x * spread) for x in panel)
-
-    result = measure_panel(humans, judges, level="nominal")
-
-    def categories(own):
-        return {*humans[humans >= 0].tolist(), *(own or ())} - {None}
-
-    check_against_loops(result, humans, judges, int, equal, categories)
-
-
-@pytest.mark.ci
-@given(panels(n_labels=(20, 100)))
-def test_many_labels_are_compared_as_few_are(panel):
-    humans, judges = panel
 
     result = measure_panel(humans, judges, level="nominal")
 
@@ -247,10 +234,11 @@ def test_perfect_agreement_is_one_everywhere():
 
     rows = [*result.panel, *result.ceiling, *result.judges[0].coefficients]
     assert [(row.estimate, row.high) for row in rows] == [(1, 1)] * len(rows)
-    shares = ("raw_agreement", "majority_agreement")  # what Clopper and Pearson bound
     for row in rows:
-        least = 0.025 ** (1 / row.n_clusters) if row.coefficient in shares else 1
-        assert row.low == pytest.approx(least)
+        if row.coefficient in ("raw_agreement", "majority_agreement"):
+            assert row.low == pytest.approx(0.025 ** (1 / row.n_clusters))
+        else:  # of four items κ and α tell little
+            assert row.low == 1 if row.coefficient == "gwet_ac" else row.low < 0.5
 
 
 def test_pairs_without_a_figure_are_left_out_and_counted():

@@ -35,9 +35,18 @@ pair: an item that many pairs share counts once. A coefficient of few items is b
 1 - κ that is about the inverse of their number. In a crowd where two annotators have next to
 nothing in common, κ is therefore left undefined; raw agreement has no such bias.
 
-All are smooth functions of sums over items, so that their standard errors follow from each item's
-influence on them, summed within clusters where there are any; `voirdire.stats.intervals` makes the
-interval from it. Only labels that occur are counted: there is no table of labels by labels.
+*Intervals.* All are smooth functions of sums over items, so that their standard errors follow from
+each item's influence on them, summed within clusters where there are any; see
+`voirdire.stats.intervals`. Where few items have a rare label, κ and α move in steps: one of two
+raters who alone says "yes" once gives a κ of 0 without spread, two who say so together a κ of 1.
+Their interval is therefore that of the items and of two pseudo-items (clusters, where there are
+any): one on which two raters agree, spread evenly over the labels that occur, and one on which they
+disagree, spread evenly over the pairs of labels. With two raters and labels this adds half an item
+to each cell of their table, as Jeffreys' prior does. Pseudo-items have two labels: beside items of
+r labels they weigh 2 / r, and in a mean over pairs, of which an item is in p, :math:`p^{-1/2}`. The
+estimate stays that of the items alone.
+
+Only labels that occur are counted: there is no table of labels by labels.
 
 References
 ----------
@@ -147,24 +156,29 @@ class AgreementResult:
 def _make_result(
     labels: Labels,
     coefficient: str,
-    figures: tuple[float, NDArray[np.float64], NDArray[np.float64] | None],
+    estimate: float,
+    around: tuple[float, NDArray[np.float64], NDArray[np.float64] | None],
     *,
     compared: NDArray[np.bool_],
     reason: str | None,
     **counts: int,
 ) -> AgreementResult:
-    """Make a result of the estimate, each item's influence on it, and its reach (`make_interval`).
+    """Make a result; its interval is that around an estimate, its influences and its reach.
 
     `compared` marks the items with labels to compare; others may count towards chance agreement.
+    Influences beyond the items are those of pseudo-items.
     """
-    estimate, influence, reach = figures
-    n_units = count_units(labels.units, compared)
+    centre, influence, reach = around
+    n_units, units = count_units(labels.units, compared), labels.units
+    if units is not None and len(influence) > len(units):
+        pseudo = np.arange(len(influence) - len(units))
+        units = np.concatenate([units, units.max(initial=-1) + 1 + pseudo])
     low, high = make_interval(
-        estimate,
+        centre,
         influence,
         reach=reach,
         n_units=n_units,
-        units=labels.units,
+        units=units,
         confidence_level=labels.confidence_level,
         least=0.0 if coefficient in ("raw_agreement", "majority_agreement") else -1.0,
     )
@@ -174,8 +188,8 @@ def _make_result(
         coefficient=coefficient,
         weights=labels.weights,
         estimate=float(estimate),
-        low=low,
-        high=high,
+        low=min(low, float(estimate)),
+        high=max(high, float(estimate)),
         confidence_level=labels.confidence_level,
         n_clusters=n_units,
         reason=reason,
@@ -205,16 +219,35 @@ def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[Agreement
             known = (first >= 0) & (second >= 0)
             apart[block] += labels.disagreement(first, second) * known
     apart *= 2 / np.maximum(n_labels * (n_labels - 1), 1)
-    results = []
+    one, other, share = labels.pseudo_items
+    size = np.count_nonzero(paired) / max(count_units(labels.units, paired), 1)
+    pseudo_codes = np.full((len(codes), len(one)), -1)
+    pseudo_codes[:2] = [one, other][: len(codes)]
+    items = (codes, n_labels, apart)
+    with_pseudo = (
+        np.concatenate([codes, pseudo_codes], axis=1),
+        np.append(n_labels, np.full(len(one), 2)),
+        np.append(apart, labels.disagreement(one, other)),
+    )
+    ones, results = np.ones(len(n_labels)), []
     for coefficient in coefficients:
-        figures = _estimate(coefficient, labels, codes, n_labels, apart)
+        reason, estimate, influence, reach = _estimate(coefficient, labels, *items, ones)
+        centre = estimate
+        if coefficient in ("fleiss_kappa", "krippendorff_alpha") and reason is None:
+            # α weighs items by their labels, of which pseudo-items have two; κ does not
+            weight = share if coefficient != "fleiss_kappa" else share * 2 / n_labels[paired].mean()
+            _, centre, influence, reach = _estimate(
+                coefficient, labels, *with_pseudo, np.append(ones, weight * size)
+            )
+            influence[len(n_labels) :] /= np.sqrt(weight)
         results.append(
             _make_result(
                 labels,
                 coefficient,
-                (np.nan, apart, None) if isinstance(figures, str) else figures,
+                estimate,
+                (centre, influence, reach),
                 compared=paired,
-                reason=figures if isinstance(figures, str) else None,
+                reason=reason,
                 n_raters=int(np.count_nonzero((present & paired).any(axis=1))),
             )
         )
@@ -227,21 +260,21 @@ def _estimate(
     codes: NDArray[Any],
     n_labels: NDArray[np.int64],
     apart: NDArray[np.float64],
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64] | None] | str:
-    """Return a coefficient, each item's influence on it and its reach; or why there is none."""
-    paired = n_labels >= 2
+    weight: NDArray[np.float64],
+) -> tuple[str | None, float, NDArray[Any], NDArray[Any] | None]:
+    """Return why there is no coefficient, if so; it, each item's influence on it and its reach."""
+    paired, undefined = n_labels >= 2, (np.nan, apart, None)
     if not paired.any():
-        return "no item has two labels"
-    by_item: NDArray[Any] = paired * 1.0
-    by_label: NDArray[Any] = (n_labels > 0) / np.maximum(n_labels, 1)
+        return "no item has two labels", *undefined
+    by_item, by_label = paired * weight, weight * (n_labels > 0) / np.maximum(n_labels, 1)
     is_alpha = coefficient == "krippendorff_alpha"
     if is_alpha:
         n_labels = n_labels * paired
-        by_item, by_label = n_labels * 1.0, paired * 1.0
+        by_item, by_label = n_labels * weight, paired * weight
     observed = float(by_item @ apart) / by_item.sum()
     own = by_item * (apart - observed) / by_item.sum()
     if coefficient == "raw_agreement":
-        return 1 - observed, -own, None
+        return None, 1 - observed, -own, None
 
     n = float(by_label @ n_labels)
     share = np.zeros(len(labels.values) + 1)
@@ -251,26 +284,26 @@ def _estimate(
     if coefficient == "gwet_ac":
         factor = labels.chance_factor
         if np.isnan(factor):
-            return "there are fewer than two categories"
+            return "there are fewer than two categories", *undefined
         expected, slope, each = 1 - factor * (1 - float(share @ share)), 2 * factor, share
     else:
         used = np.flatnonzero(share)
         if len(used) < 2:
-            return "all labels are equal"
+            return "all labels are equal", *undefined
         slope, each = 2.0, np.zeros(len(share))
         each[used] = labels.mean_disagreement(np.zeros_like(used), used, share[used])
         expected = float(share @ each)
         if expected <= 0:  # beside one number that is far too large
-            return "the labels differ by too little to compare"
+            return "the labels differ by too little to compare", *undefined
     # of each item, the relative change of D_e
     table = np.append(each, 0.0)
     sums = sum((table[column] for column in codes), start=np.zeros(len(n_labels)))
     reach = slope / expected * by_label * (sums - n_labels * (share @ each)) / n
     if is_alpha:  # D_e has n (n - 1) instead of n squared
-        reach += n_labels * (1 / n - 1 / (n - 1))
+        reach += by_item * (1 / n - 1 / (n - 1))
         expected *= n / (n - 1)
     ratio = observed / expected
-    return 1 - ratio, ratio * reach - own / expected, reach
+    return None, 1 - ratio, ratio * reach - own / expected, reach
 
 
 # Pairs of raters ------------------------------------------------------------------------------
@@ -288,6 +321,9 @@ _REASONS = {
 _SPARSE = 4
 """Cells per entry from which distinct entries are found by sorting."""
 
+_MOST_PSEUDO = 1 << 20
+"""Most pseudo-items, one for each pair; in larger crowds they would hardly count."""
+
 _LARGE_STUDY = 100
 _FEWEST_COMMON = 10
 
@@ -301,9 +337,9 @@ class PairSums:
 
     def __init__(self, labels: Labels, *, refusal: str | None = None) -> None:
         self.labels, self.refusal = labels, refusal
-        self._n_raters, n_items = labels.codes.shape
-        self._sums = np.zeros((6, n_items))
-        self._of_pairs = [np.zeros((5, 0))]
+        self._n_raters, self._n_items = labels.codes.shape
+        self._sums = np.zeros((6, self._n_items + len(labels.pseudo_items[0])))
+        self._of_pairs = [np.zeros((7, 0))]
 
     def add(
         self,
@@ -330,50 +366,44 @@ class PairSums:
         cells, place = _find_distinct((group * n + first) * n + second, n_groups * n * n)
         n_here = np.bincount(place, weight, len(cells)).astype(np.float64)
         group, first, second = cells // (n * n), cells // n % n, cells % n
-        n_common = np.bincount(group, n_here, n_groups).astype(np.float64)
-        # the labels of each pair, with their shares in the labels of its two raters
-        keys = np.concatenate([group * n + first, group * n + second])
-        margins, ends = _find_distinct(keys, n_groups * n)
-        of, at_first, at_second = margins // n, *np.split(ends, 2)
-        of_first, of_second = (
-            np.bincount(at, n_here, len(margins)) / n_common[of] for at in (at_first, at_second)
-        )
-        share = (of_first + of_second) / 2
-        to_first = self.labels.mean_disagreement(of, margins % n, of_first)
-        to_second = self.labels.mean_disagreement(of, margins % n, of_second)
-        cohen = np.bincount(of, of_first * to_second, n_groups).astype(np.float64)
-        # Equal labels are counted, since a sum may differ from 0 by rounding.
-        cohen[np.bincount(of, minlength=n_groups) < 2] = np.nan
-        factor, square = self.labels.chance_factor, np.bincount(of, share**2, n_groups)
-        apart = self.labels.disagreement(first, second).astype(np.float64)
-        by_chance = (
-            # D_e, and what the two labels of one item change of it
-            (cohen, to_second[at_first] + to_first[at_second] - 2 * cohen[group]),
-            (
-                1 - factor * (1 - square),
-                factor * (share[at_first] + share[at_second] - 2 * square[group]),
-            ),
-        )
-        values, contributions, reaches = [], [1 - apart], []
-        with np.errstate(divide="ignore", invalid="ignore"):
-            observed = np.bincount(group, apart * n_here, n_groups) / n_common
-            for expected, change in by_chance:
-                ratio, reach = observed / expected, change / expected[group]
-                influence = ratio[group] * reach - (apart - observed[group]) / expected[group]
-                values.append(1 - ratio)
-                contributions.append(1 - ratio[group] + influence)
-                reaches.append(reach)
-        rows = (*contributions, reaches[0], np.ones(len(cells)), ~np.isnan(cohen)[group])
+        n_common: NDArray[Any] = np.bincount(group, n_here, n_groups)
+        values, rows = _measure_pairs(self.labels, group, first, second, n_here)
+        defined, smoothed, n_smoothed = ~np.isnan(values[COHEN]), values[COHEN], n_common
+        # pseudo-items count for a pair by its share of the items
+        one, other, share = self.labels.pseudo_items
+        of_pseudo = np.repeat(np.arange(n_groups), len(one))
+        if 0 < len(of_pseudo) <= _MOST_PSEUDO:
+            met = np.bincount(item, minlength=self._n_items) > 0
+            share = share / np.sqrt(n_common.sum() / np.count_nonzero(met))
+            n_units = count_units(self.labels.units, met)
+            added = np.outer(n_common / n_units, share).ravel()
+            all_values, all_rows = _measure_pairs(
+                self.labels,
+                np.concatenate([group, of_pseudo]),
+                np.concatenate([first, np.tile(one, n_groups)]),
+                np.concatenate([second, np.tile(other, n_groups)]),
+                np.concatenate([n_here, added]),
+            )
+            smoothed, n_smoothed = all_values[COHEN], n_common * (1 + share.sum() / n_units)
+            for column in (COHEN, _REACH, _DEFINED):
+                rows[column], pseudo = np.split(all_rows[column], [len(cells)])
+                pseudo = np.where(defined[of_pseudo], pseudo * added, 0.0)
+                by_labels = pseudo.reshape(n_groups, len(self.labels.used), -1).sum(axis=0)
+                of_labels = (by_labels + by_labels.T).ravel() / 2  # raters have no order
+                of_labels /= 1 if column == _REACH else np.sqrt(share)
+                self._sums[column, self._n_items :] += of_labels
+        for column in (COHEN, _REACH, _DEFINED):
+            rows[column] = np.where(defined[group], rows[column], 0.0)
         for column, row in enumerate(rows):
             by_entry = np.nan_to_num(row)[place]
             by_entry = by_entry if weight is None else by_entry * weight
-            self._sums[column] += np.bincount(item, by_entry, self._sums.shape[1])
-        self._of_pairs.append(np.stack([pairs, n_common, 1 - observed, *values]))
+            self._sums[column, : self._n_items] += np.bincount(item, by_entry, self._n_items)
+        self._of_pairs.append(np.stack([*values, pairs, n_common, smoothed, n_smoothed]))
 
     def mean(self, column: int, coefficient: str) -> AgreementResult:
         """Take the mean of a coefficient over all pairs."""
-        labels, compared = self.labels, self._sums[_PAIRS] > 0
-        pairs, n_items, *by_column = np.concatenate(self._of_pairs, axis=1)
+        labels, compared = self.labels, self._sums[_PAIRS, : self._n_items] > 0
+        *by_column, pairs, n_items, smoothed, n_smoothed = np.concatenate(self._of_pairs, axis=1)
         values, n_compared = by_column[column], int(np.count_nonzero(compared))
         shared, refusal = float(n_items.sum()) / max(len(pairs), 1), self.refusal
         # In a small study the wide interval shows that two raters share little.
@@ -397,23 +427,78 @@ class PairSums:
         elif n_out:
             reason = f"{n_out:,} of {len(pairs):,} pairs are left out: {_REASONS[column]} there"
         total = float(n_items[defined].sum())
-        estimate, influence, reach = math.nan, self._sums[column], None
-        if total:
-            n_pairs = self._sums[_DEFINED if column == COHEN else _PAIRS]
-            compared = n_pairs > 0
-            estimate = float(n_items[defined] @ values[defined]) / total
-            influence = (self._sums[column] - estimate * n_pairs) / total
-            reach = self._sums[_REACH] / total if column == COHEN else None
+        estimate = centre = math.nan
+        sums = self._sums[:, : self._n_items]
+        influence, reach = sums[column], None
+        if total and column == COHEN:
+            sums, compared = self._sums, sums[_DEFINED] > 0
+            estimate, total = (
+                float(n_items[defined] @ values[defined]) / total,
+                float(n_smoothed[defined].sum()),
+            )
+            centre = float(n_smoothed[defined] @ smoothed[defined]) / total
+            influence = (sums[COHEN] - centre * sums[_DEFINED]) / total
+            reach = sums[_REACH] / total
+        elif total:
+            estimate = centre = float(n_items[defined] @ values[defined]) / total
+            influence = (sums[column] - estimate * sums[_PAIRS]) / total
         raters = np.divmod(pairs, self._n_raters)
         return _make_result(
             labels,
             coefficient,
-            (estimate, influence, reach),
+            estimate,
+            (centre, influence, reach),
             compared=compared,
             reason=reason,
             n_items=n_compared,
             n_raters=len(np.unique(np.concatenate(raters))),
         )
+
+
+def _measure_pairs(
+    labels: Labels,
+    group: NDArray[Any],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    n_here: NDArray[np.float64],
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """Measure the coefficients of pairs from their coincidences, with what an item contributes."""
+    n_groups, n = int(group.max(initial=-1)) + 1, max(len(labels.values), 1)
+    n_common = np.bincount(group, n_here, n_groups).astype(np.float64)
+    # the labels of each pair, with their shares in the labels of its two raters
+    keys = np.concatenate([group * n + first, group * n + second])
+    margins, ends = _find_distinct(keys, n_groups * n)
+    of, at_first, at_second = margins // n, *np.split(ends, 2)
+    of_first, of_second = (
+        np.bincount(at, n_here, len(margins)) / n_common[of] for at in (at_first, at_second)
+    )
+    share = (of_first + of_second) / 2
+    to_first = labels.mean_disagreement(of, margins % n, of_first)
+    to_second = labels.mean_disagreement(of, margins % n, of_second)
+    cohen = np.bincount(of, of_first * to_second, n_groups).astype(np.float64)
+    # Equal labels are counted, since a sum may differ from 0 by rounding.
+    cohen[np.bincount(of, minlength=n_groups) < 2] = np.nan
+    factor, square = labels.chance_factor, np.bincount(of, share**2, n_groups)
+    apart = labels.disagreement(first, second).astype(np.float64)
+    by_chance = (
+        # D_e, and what the two labels of one item change of it
+        (cohen, to_second[at_first] + to_first[at_second] - 2 * cohen[group]),
+        (
+            1 - factor * (1 - square),
+            factor * (share[at_first] + share[at_second] - 2 * square[group]),
+        ),
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = np.bincount(group, apart * n_here, n_groups) / n_common
+        values, contributions, reaches = [1 - observed], [1 - apart], []
+        for expected, change in by_chance:
+            ratio, reach = observed / expected, change / expected[group]
+            influence = ratio[group] * reach - (apart - observed[group]) / expected[group]
+            values.append(1 - ratio)
+            contributions.append(1 - ratio[group] + influence)
+            reaches.append(reach)
+    ones = np.ones(len(group))
+    return values, [*contributions, reaches[0], ones, ones]
 
 
 def _find_distinct(keys: NDArray[Any], n_cells: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -465,7 +550,7 @@ def cohen_kappa(
     -------
     AgreementResult
         κ is nan without common items, or where all labels are equal; its interval is nan with
-        fewer than two items or clusters, and closes on 1 under perfect agreement.
+        fewer than two items or clusters.
 
     Raises
     ------
@@ -485,20 +570,8 @@ def cohen_kappa(
 
     The interval is symmetric in Fisher's z of κ, with the standard error of the delta method
     corrected towards the jackknife and a quantile of the t distribution; see
-    `voirdire.stats.intervals`. Two raters who know the truth 7 times in 10 and guess otherwise, two
-    labels, independent items;
-    coverage at .95 in 10,000 samples:
-
-    ========================= ===== ===== =====
-    share of the rarer label  n=50  n=100 n=200
-    ========================= ===== ===== =====
-    .5                        .963  .959  .955
-    .3                        .959  .958  .951
-    .1                        .921  .960  .954
-    ========================= ===== ===== =====
-
-    Few items with rare labels make the interval too narrow. Reference values in the tests come
-    from scikit-learn and statsmodels.
+    `voirdire.stats.intervals`, where its coverage stands. Reference values in the tests come from
+    scikit-learn and statsmodels.
 
     References
     ----------
@@ -645,7 +718,7 @@ def fleiss_kappa(
     -------
     AgreementResult
         nan without an item with two labels, or where all labels are equal; the interval is nan
-        with fewer than two such items or clusters, and closes on 1 under perfect agreement.
+        with fewer than two such items or clusters.
 
     Raises
     ------
@@ -828,7 +901,7 @@ def krippendorff_alpha(
     -------
     KrippendorffResult
         α is nan without two labels on any item, or where all labels are equal; the interval is
-        nan with fewer than two clusters, and closes on 1 under perfect agreement.
+        nan with fewer than two clusters.
 
     Raises
     ------

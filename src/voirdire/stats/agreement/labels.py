@@ -31,6 +31,9 @@ Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 
 _CELLS_AT_ONCE = 1 << 22
 
+_MOST_SMOOTHED = 10
+"""With more labels none is so rare that an interval needs pseudo-items."""
+
 _WIDEST_TABLE = 1 << 24
 """Largest range of integers that are coded by a table, which is faster than sorting."""
 
@@ -39,28 +42,28 @@ _WIDEST_TABLE = 1 << 24
 class Labels:
     """Labels as codes, shape (n_raters, n_items), in the smallest type; -1 where missing.
 
-    `values` are the ascending numbers or packed label sets of the codes, and `categories` the codes
-    that count: all where they were declared, otherwise those that occur. `units` are the items or
-    clusters that an interval takes as the sample.
+    `values` are the ascending numbers or packed label sets of the codes, `used` the codes that
+    occur, and `categories` those that count: all where they were declared, otherwise those used.
+    `units` are the clusters that an interval takes as the sample; None where items are.
     """
 
     codes: NDArray[Any]
     values: NDArray[Any]
     weights: Weights | None
     is_ratio: bool = False
+    used: NDArray[np.intp]
     categories: NDArray[np.intp]
     declared: bool
     units: NDArray[np.intp] | None
     confidence_level: float
 
     def among(self, raters: Iterable[int]) -> Labels:
-        """Return these labels with the categories that some raters use."""
-        if self.declared:
-            return self
-        used = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        """Return these labels with the codes that some raters use."""
+        marks = np.zeros(len(self.values) + 1, dtype=np.bool_)
         for rater in raters:
-            used[self.codes[rater]] = True  # -1 marks the one beyond the end
-        return replace(self, categories=np.flatnonzero(used[:-1]))
+            marks[self.codes[rater]] = True  # -1 marks the one beyond the end
+        used = np.flatnonzero(marks[:-1])
+        return replace(self, used=used, categories=self.categories if self.declared else used)
 
     @cached_property
     def _places(self) -> NDArray[Any]:
@@ -131,6 +134,13 @@ class Labels:
         return sparse.csr_array((np.ones(len(at)), (row[at], byte[at] * 8 + bit)), shape=shape)
 
     @cached_property
+    def pseudo_items(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """First and second labels, with weights, of the pseudo-items of an interval."""
+        n = len(self.used) if len(self.used) <= _MOST_SMOOTHED else 0
+        first, second = np.repeat(self.used[:n], n), np.tile(self.used[:n], n)
+        return first, second, np.where(first == second, 1 / max(n, 1), 1 / max(n * (n - 1), 1))
+
+    @cached_property
     def chance_factor(self) -> float:
         """Gwet's T_w / (q (q - 1)): nan with fewer than two categories."""
         n_categories = len(self.categories)
@@ -164,12 +174,12 @@ def code_labels(
     if weights == "jaccard" and categories is not None:
         msg = "`categories` must be None for the weights 'jaccard'; those that occur count."
         raise InputError(msg)
-    values, codes = _find_labels(matrix)
-    place = None
+    found, codes = _find_labels(matrix)
+    values, place = found, None
     if label_sets is not None:
-        values, place = _find_sets(values, label_sets)
+        values, place = _find_sets(found, label_sets)
     elif categories is not None:
-        found, values = values, _check_categories(categories, values)
+        values = _check_categories(categories, found)
         place = np.searchsorted(values, found)
     if place is not None:
         codes = np.append(place, -1).astype(_smallest_type(values))[codes]
@@ -177,6 +187,7 @@ def code_labels(
         codes=codes,
         values=values,
         weights=weights,
+        used=np.arange(len(values)) if place is None else np.unique(place),
         categories=np.arange(len(values)),
         declared=categories is not None,
         units=check_units(clusters, len(matrix)),
