@@ -13,6 +13,7 @@ PINNED = {
     "safety": ("1.0", "237fc072ddd38cf2b17615941734416eca156264b1c1ecbc3885a8747ac7e639"),
     "toxicity": ("1.0", "5f4379559eda9c114e564a2db0eab1fea8a58243871005e44eb9c7087d002bbc"),
     "helpfulness": ("1.0", "2c82a816bad8a68c9d8f053b528da915886354c272d13cedfc6c2646f294ff1e"),
+    "criteria": ("1.0", "caa0bbf440d6e8ac23e4bd6fc22fbcccef479c73d66d935f045a2bcaa75670f8"),
     "pairwise": ("1.0", "c8c65b9993edc25a219a1cddaae0470262da415df5b08d4349373c0d58936fd7"),
     "hard-refusal-example": (
         "1.0",
@@ -111,7 +112,7 @@ def _runs(text, length):
     return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}
 
 
-def test_the_built_in_rubrics_are_these_five():
+def test_the_built_in_rubrics_are_these_six():
     assert sorted(built_in_rubrics()) == sorted(NAMES)
 
 

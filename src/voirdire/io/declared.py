@@ -390,6 +390,9 @@ class ItemReading(ItemLayout):
     images : bool
         Whether prompts may hold images, for a judge that sees them; by default a row with an image
         is set aside.
+    criteria : bool
+        Whether items bring criteria, and perhaps a reference answer; a row without criteria is then
+        set aside.
 
     Raises
     ------
@@ -400,6 +403,7 @@ class ItemReading(ItemLayout):
     judged: Judged = "final_answer"
     pairs: bool = False
     images: bool = False
+    criteria: bool = False
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""

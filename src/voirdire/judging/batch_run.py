@@ -393,11 +393,12 @@ class _Run:
 
     def _calls(self, stream: Callable[[], Iterator[Item]]) -> Iterator[tuple[Item, Call[Any], Any]]:
         """List the calls that have no outcome, with their stored attempts."""
-        plan, most = self._bound.calls, self._bound.judge.max_attempts
+        most = self._bound.judge.max_attempts
         for batch in split_into_batches(stream()):
             keys = [hash_item(item) for item in batch]
             stored = self._store.get(self._judge_id, keys)
             for item, key in zip(batch, keys, strict=True):
+                plan = self._bound.calls_of(item)
                 nonce = new_nonce() if plan.shares_fence else None
                 for spec in plan.specs:
                     call = spec.call(item, key=key, nonce=nonce)

@@ -15,7 +15,7 @@ from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction
 from voirdire.documents import hash_content
 from voirdire.errors import InputError
-from voirdire.judging.call_plan import CallPlan, plan_calls
+from voirdire.judging.call_plan import CallPlan, plan_calls, plan_criteria
 from voirdire.judging.cascade import DEFAULT, CascadeJudge, read_bounds
 from voirdire.judging.judges_file import is_judges_file, open_judges
 from voirdire.judging.jury import JuryJudge
@@ -102,7 +102,10 @@ class JudgingPlan:
     def reading(self, layout: ItemLayout) -> ItemReading:
         """Return how the items of a file are read for this plan."""
         return layout.reading(
-            judged=self.judged, pairs=self.asks_about_pairs, images=self.sees_images
+            judged=self.judged,
+            pairs=self.asks_about_pairs,
+            images=self.sees_images,
+            criteria=self.rubric.of_item,
         )
 
 
@@ -176,8 +179,20 @@ class BoundJudge(EngineJudge):
 
     @cached_property
     def calls(self) -> CallPlan:
-        """The calls about every item."""
+        """The calls about every item; of criteria, those about one."""
         return plan_calls(self.judge, self.rubric)
+
+    def calibrators_of(self, n_asked: int) -> tuple[tuple[int, Calibrator], ...]:
+        """Calibrators by the place of their question; of criteria all have one."""
+        if not self.rubric.of_item:
+            return self.calibrators
+        return tuple((place, each) for place in range(n_asked) for _, each in self.calibrators)
+
+    def calls_of(self, item: Item) -> CallPlan:
+        """Return the calls about an item."""
+        if not self.rubric.of_item:
+            return self.calls
+        return plan_criteria(self.judge, self.rubric, item.criteria)
 
 
 @dataclass(frozen=True, kw_only=True)

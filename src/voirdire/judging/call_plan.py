@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +21,7 @@ from voirdire.judging.prompts import (
     PromptBuilder,
     name_parts,
     new_nonce,
+    quote_untrusted,
     read_words,
 )
 from voirdire.judging.reading import DecisionReader, ReplyReader
@@ -31,13 +32,14 @@ from voirdire.rubrics import load_rubric
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
     from voirdire.judging.asking import Answers
     from voirdire.judging.model_settings import LlmJudge
     from voirdire.models import ChatRequest
+    from voirdire.records import Criterion
     from voirdire.rubrics import Question, Rubric
 
 __all__ = [
@@ -48,8 +50,13 @@ __all__ = [
     "limit_examples",
     "make_reader",
     "plan_calls",
+    "plan_criteria",
     "show_prompt",
 ]
+
+
+_MOST_CRITERIA = 50
+"""Of one call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +113,8 @@ class CallPlan:
 
     Attributes
     ----------
+    questions : tuple of Question
+        What they ask, all of them together.
     specs : tuple of CallSpec
         The calls that verdicts are made from.
     shares_fence : bool
@@ -113,8 +122,41 @@ class CallPlan:
         item is paid for once where a server keeps the beginning of a prompt.
     """
 
+    questions: tuple[Question, ...]
     specs: tuple[CallSpec, ...]
     shares_fence: bool = False
+
+
+def plan_criteria(judge: LlmJudge, rubric: Rubric, criteria: Sequence[Criterion]) -> CallPlan:
+    """Plan the calls about the criteria of an item: at most 50 in one, in their order.
+
+    The name of a call is a hash of their texts: points, tags and order change no call.
+    """
+    if not criteria:
+        msg = f"items must bring criteria for rubric {rubric.name!r}, got one without any."
+        raise InputError(f"{msg} Give it `criteria`.")
+    [asked] = rubric.questions
+    questions = tuple(
+        replace(
+            asked,
+            id=each.key,
+            text={
+                name: f"{text} {quote_untrusted(each.text)}" for name, text in asked.text.items()
+            },
+        )
+        for each in criteria
+    )
+    most = 1 if judge.mode == "single" else _MOST_CRITERIA
+    specs: list[CallSpec] = []
+    for start in range(0, len(questions), most):
+        part = questions[start : start + most]
+        made = _plan_parts(judge, part, {"criteria": tuple(range(len(part)))}, pairwise=False)
+        digest = hash_content(sorted(row.id for row in part))[7:23]
+        places = range(start, start + len(part))
+        for spec in made:
+            name = spec.name.replace("criteria", f"criteria/{digest}", 1)
+            specs.append(replace(spec, name=name, places=tuple(places[k] for k in spec.places)))
+    return CallPlan(questions=questions, specs=tuple(specs))
 
 
 def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
@@ -133,10 +175,25 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
         parts = _split_questions(questions)
     if judge.mode == "single":
         parts = {_name_single_call(row): (place,) for place, row in enumerate(rubric.questions)}
+    specs = _plan_parts(judge, questions, parts, pairwise=is_pairwise)
+    return CallPlan(
+        questions=rubric.questions, specs=tuple(specs), shares_fence=judge.mode == "single"
+    )
+
+
+def _plan_parts(
+    judge: LlmJudge,
+    questions: Sequence[Question],
+    parts: Mapping[str, tuple[int, ...]],
+    *,
+    pairwise: bool,
+) -> list[CallSpec]:
+    """Plan a call for each part of the questions, each sample and each order of a pair."""
+    is_decision = judge.probability == "decision"
     samples = range(judge.n_samples) if judge.probability == "vote" else (None,)
     specs = []
     for (part, places), sample, swapped in product(
-        parts.items(), samples, (False, True) if is_pairwise and judge.both_orders else (False,)
+        parts.items(), samples, (False, True) if pairwise and judge.both_orders else (False,)
     ):
         ask = Ask(
             questions=tuple(questions[place] for place in places),
@@ -158,7 +215,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
                 seed=None if sample is None else judge.seed + sample,
             )
         )
-    return CallPlan(specs=tuple(specs), shares_fence=judge.mode == "single")
+    return specs
 
 
 def _asks_pairwise(rubric: Rubric) -> bool:
@@ -211,7 +268,10 @@ def find_asked_places(name: str, rubric: Rubric) -> tuple[int, ...] | None:
 def hash_item(item: Item) -> bytes:
     """SHA-256 of the conversation and responses that a prompt shows."""
     shown = [[row.role, row.content, *row.images] for row in item.prompt]
-    return hashlib.sha256(as_bytes([shown, item.response, item.other])).digest()
+    told: list[Any] = [shown, item.response, item.other]
+    if item.criteria:  # their points, tags and order say nothing to a judge
+        told += [item.reference, sorted(each.text for each in item.criteria)]
+    return hashlib.sha256(as_bytes(told)).digest()
 
 
 def make_reader(ask: Ask) -> ReplyReader | DecisionReader:

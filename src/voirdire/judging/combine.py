@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.asking import Answers
     from voirdire.judging.binding import BoundJudge, BoundJury
+    from voirdire.judging.call_plan import CallPlan
     from voirdire.judging.calls import Outcome
     from voirdire.rubrics import Question
 
@@ -58,9 +59,11 @@ def failed_verdict(n_questions: int, why: str) -> ItemVerdict:
     return ItemVerdict(values=(None,) * n_questions, failures=failures)
 
 
-def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) -> ItemVerdict:
+def combine_outcomes(
+    outcomes: Sequence[Outcome[Answers]], bound: BoundJudge, calls: CallPlan
+) -> ItemVerdict:
     """Combine the outcomes of all calls about one item, and calibrate its probabilities."""
-    questions = bound.rubric.questions
+    questions = calls.questions
     is_stored = all(outcome.is_reused for outcome in outcomes)
     masses: tuple[float, ...] | None
     spread = None
@@ -74,7 +77,7 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
         spreads = [math.nan] * len(questions)
         reasons: list[Failure | None] = [None] * len(questions)
         asked = [0] * len(questions)
-        for outcome, spec in zip(outcomes, bound.calls.specs, strict=True):
+        for outcome, spec in zip(outcomes, calls.specs, strict=True):
             for slot, place in enumerate(spec.places):
                 asked[place] += 1
                 answer = outcome.failure if outcome.value is None else outcome.value.values[slot]
@@ -96,7 +99,7 @@ def combine_outcomes(outcomes: Sequence[Outcome[Answers]], bound: BoundJudge) ->
         means = (math.fsum(each) / len(each) if each else math.nan for each in mass)
         masses = tuple(means) if any(mass) else None
         spread = None if all(map(math.isnan, spreads)) else tuple(spreads)
-    for place, calibrator in bound.calibrators:
+    for place, calibrator in bound.calibrators_of(len(questions)):
         if not isinstance(given := values[place], Failure):
             values[place] = calibrator.apply_one(given)  # type: ignore[arg-type]  # a probability
     found: Any = values

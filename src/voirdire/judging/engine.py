@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.binding import JudgingPlan
+    from voirdire.judging.call_plan import CallPlan
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.records import Item
 
@@ -416,17 +417,18 @@ class ModelEngine(_SharingEngine):
         if known is None:
             return False
         outcomes = []
-        for spec in self.bound.calls.specs:
+        calls = self.bound.calls_of(pending.item)
+        for spec in calls.specs:
             call = spec.call(pending.item, key=pending.key)
             outcome, _ = self.caller.reuse(call, known.get(call.name, ()))
             if outcome is None:
                 return False
             outcomes.append(outcome)
-        self._settle(pending, self._combine(outcomes))
+        self._settle(pending, self._combine(outcomes, calls))
         return True
 
-    def _combine(self, outcomes: Sequence[Any]) -> ItemVerdict:
-        verdict = combine_outcomes(outcomes, self.bound)
+    def _combine(self, outcomes: Sequence[Any], calls: CallPlan) -> ItemVerdict:
+        verdict = combine_outcomes(outcomes, self.bound, calls)
         if self._live is None or not verdict.failures:
             return verdict
         # the kind of a failure without its text, which may quote the item
@@ -438,7 +440,7 @@ class ModelEngine(_SharingEngine):
         self, pending: _Pending, stored: Mapping[str, Sequence[bytes]], seen: int
     ) -> None:
         """Make the calls about an item, and combine their outcomes."""
-        plan, caller = self.bound.calls, self.caller
+        plan, caller = self.bound.calls_of(pending.item), self.caller
         nonce = new_nonce() if plan.shares_fence else None
         groups: dict[object, list[Any]] = {}
         for place, spec in enumerate(plan.specs):
@@ -467,7 +469,7 @@ class ModelEngine(_SharingEngine):
                 others = [first, *others]
             if others:
                 await asyncio.gather(*map(make, others))
-            verdict = self._combine(outcomes)
+            verdict = self._combine(outcomes, plan)
         except BaseException as error:  # its callers get it
             self._fail(pending, error)
             if isinstance(error, asyncio.CancelledError):

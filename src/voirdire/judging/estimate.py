@@ -185,7 +185,7 @@ def _list_calls(
         if bound.reply_fingerprint in ids:
             stored = store.get(ids[bound.reply_fingerprint], keys)
     for item, key in zip(items, keys, strict=True):
-        for spec in bound.calls.specs:
+        for spec in bound.calls_of(item).specs:
             blobs, most = stored.get(key, {}).get(spec.name, ()), bound.judge.max_attempts
             outcome, _ = read_stored(spec.call(item, key=key), blobs, max_attempts=most)
             asks_again = outcome is None or (outcome.failure and replies.retry_failures)

@@ -330,7 +330,7 @@ class _Run:
                 self._opened.append(output)
                 set_aside: Any = _Both(output.writer.set_aside, self._record.set_aside)
                 for item in output.items.stream(self._plan, set_aside):
-                    output.n_read += 1
+                    output.n_read += len(item.criteria) or 1
                     yield item
                 if not output.n_read:
                     output.items.refuse_empty(output.writer.set_aside)

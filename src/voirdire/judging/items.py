@@ -32,6 +32,7 @@ def read_items_in_memory(
     items: Any, reading: ItemReading
 ) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Return items and what was set aside: records as they are, rows as a file has them."""
+    from voirdire.io.criteria import check_criteria
     from voirdire.io.files import RowError
     from voirdire.io.items import ItemReader, items_from_frame, join_batches
     from voirdire.io.messages import check_images
@@ -69,6 +70,7 @@ def read_items_in_memory(
     for line, item in enumerate(rows, start=1):
         try:
             check_images(item.prompt, are_seen=reading.images)
+            check_criteria(item.criteria, are_asked=reading.criteria)
             kept.append(item)
         except RowError as error:
             dropped.append(error.dropped(source="items", line=line, item=item.id))

@@ -250,8 +250,9 @@ class RunRecord:
     ) -> None:
         """Add a batch; `answers` are what its verdicts were made from, where calls were made."""
         sums, rubric, probabilities = self._sums, self._plan.rubric, verdicts.probabilities
-        self.n_items += len(items)
-        self.n_reused += sum([answer.is_stored for answer in answers])
+        self.n_items += len(verdicts.items)
+        reused = (len(x.values) if self._plan.rubric.of_item else 1 for x in answers if x.is_stored)
+        self.n_reused += sum(reused)
         sums["no prompt"] += sum([not item.prompt for item in items])
         sums["blank"] += sum([not item.response.strip() for item in items])
         if rubric.behaviors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from voirdire.judging.binding import BoundCascade, EngineJudge, ask_in_process
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.records import Failure, Item
     from voirdire.rubrics import Behavior
 
-__all__ = ["judge_in_process", "make_verdicts"]
+__all__ = ["judge_in_process", "make_verdicts", "split_criteria"]
 
 
 def judge_in_process(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
@@ -33,8 +34,14 @@ def judge_in_process(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
 def make_verdicts(
     items: Sequence[Item], answers: Sequence[ItemVerdict], plan: JudgingPlan
 ) -> Verdicts:
-    """Arrange the answers about items in columns, and compute the completion classes."""
+    """Arrange the answers about items in columns, and compute the completion classes.
+
+    Of criteria, each is an item of its own, as `split_criteria` names them.
+    """
     judge, rubric, questions = plan.judge, plan.rubric, plan.rubric.questions
+    if rubric.of_item:
+        answers = [x for item, row in zip(items, answers, strict=True) for x in _split(item, row)]
+        items = [each for item in items for each in split_criteria(item)]
     behaviors = tuple(item.behavior for item in items)
     for unknown in set(behaviors) - {row.id for row in rubric.behaviors} - {None}:
         if rubric.behaviors:
@@ -91,6 +98,33 @@ def make_verdicts(
         sources=sources,
         answered_by=answered_by,
     )
+
+
+def split_criteria(item: Item) -> list[Item]:
+    """Make an item of each criterion, ``ID:KEY``, that depends on the others of its prompt."""
+    cluster = item.cluster or item.group or item.id
+    return [
+        msgspec.structs.replace(item, id=f"{item.id}:{each.key}", criteria=(each,), cluster=cluster)
+        for each in item.criteria
+    ]
+
+
+def _split(item: Item, answer: ItemVerdict) -> list[ItemVerdict]:
+    n = len(item.criteria)
+    values, failures = answer.values, dict(answer.failures)
+    if len(values) != n:  # nobody was asked
+        values, failures = (None,) * n, dict.fromkeys(range(n), answer.failures[0][1])
+    masses = answer.missing_mass or (None,) * n
+    return [
+        msgspec.structs.replace(
+            answer,
+            values=values[k : k + 1],
+            failures=((0, failures[k]),) if k in failures else (),
+            missing_mass=None if masses[k] is None else (masses[k],),
+            spread=None,
+        )
+        for k in range(n)
+    ]
 
 
 def _make_columns(rows: Sequence[Sequence[Any]], places: list[int]) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 from voirdire._types import VerdictLayout as VerdictLayout
 from voirdire.records.certificates import CERTIFICATE_SCHEMA as CERTIFICATE_SCHEMA
 from voirdire.records.certificates import Certificate as Certificate
+from voirdire.records.items import Criterion as Criterion
 from voirdire.records.items import Dropped as Dropped
 from voirdire.records.items import Failure as Failure
 from voirdire.records.items import Item as Item

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Dropped", "Failure", "Item", "Message", "as_bytes"]
+__all__ = ["Criterion", "Dropped", "Failure", "Item", "Message", "as_bytes"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +79,33 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     images: tuple[str, ...] = ()
 
 
+class Criterion(msgspec.Struct, frozen=True, kw_only=True):
+    """A proposition that an item brings itself, with its points.
+
+    Attributes
+    ----------
+    text : str
+        What is true of a response that meets it.
+    points : float
+        What a response that meets it gets: above 0, below 0, or 0 to watch only. A judge never sees
+        them.
+    id : str or None
+        What the file calls it.
+    tags : tuple of str
+        What it is about.
+    """
+
+    text: str
+    points: float = 1.0
+    id: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Its name in prompts and verdicts: `c` and 10 digits of a hash of the text alone."""
+        return f"c{hashlib.sha256(as_bytes(self.text)).hexdigest()[:10]}"
+
+
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """A prompt with one response: what a judge is asked about.
 
@@ -100,6 +127,10 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         The prompt that it shares with other items.
     cluster : str or None
         What it is statistically dependent with.
+    criteria : tuple of Criterion
+        Where the rubric asks about those of the item.
+    reference : str or None
+        An answer that is known to be right, which a judge of criteria is shown.
     metadata : mapping of str to object
         Everything else that the file says of it.
     """
@@ -111,6 +142,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     behavior: str | None = None
     group: str | None = None
     cluster: str | None = None
+    criteria: tuple[Criterion, ...] = ()
+    reference: str | None = None
     metadata: Mapping[str, Any] = {}
 
     def content_hash(self) -> bytes:
@@ -119,6 +152,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         told = [seen, self.response, self.behavior]
         if self.other is not None:
             told.append(self.other)
+        if self.criteria:
+            told += [self.reference, *sorted(each.text for each in self.criteria)]
         return hashlib.sha256(as_bytes(told)).digest()
 
     def response_hash(self) -> str:

@@ -276,6 +276,7 @@ class RubricForm(Form):
     description: Text | None = None
     class_rule: ClassRule = "exact"
     threshold: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    of_item: bool = False
     questions: Annotated[list[Any], Field(min_length=1, max_length=MOST_QUESTIONS)]
     expressions: (
         Annotated[dict[Identifier, Expression], Field(max_length=MOST_EXPRESSIONS)] | None
@@ -311,6 +312,7 @@ def read_rubric_form(document: Document) -> Rubric:
         if behavior is not None:
             behaviors[name] = behavior
     _check_questions(questions, document)
+    _check_of_item(whole, list(kinds.values()), document)
     demands = {name: row.demands for name, row in behaviors.items()}
     for where, message in find_key_errors(kinds, expressions=expressions, demands=demands):
         document.add(where, message, at_key=True)
@@ -329,6 +331,7 @@ def read_rubric_form(document: Document) -> Rubric:
         behaviors=rubric_behaviors,
         class_rule=class_rule,
         threshold=whole.threshold,
+        of_item=whole.of_item,
         source=document.source,
     )
     conditions = {name: row.unacceptable_when for name, row in behaviors.items()}
@@ -409,6 +412,15 @@ def _check_questions(forms: Mapping[int, QuestionForm], document: Document) -> N
         _check_answers(form, document, path)
         _check_scale(form, document, path)
     _check_languages(forms, document)
+
+
+def _check_of_item(
+    whole: RubricForm | None, kinds: list[RubricKind | None], document: Document
+) -> None:
+    is_one = kinds == ["boolean"] and whole is not None and not whole.behaviors
+    if whole is not None and whole.of_item and not is_one:
+        message = "`of_item` must stand in a rubric of one boolean question without behaviors."
+        document.add(("of_item",), message, at_key=True)
 
 
 def _check_keys(form: QuestionForm, document: Document, path: PathInFile) -> None:
@@ -536,6 +548,7 @@ def rubric_to_yaml(rubric: Rubric) -> str:
         "description": _write_texts(rubric.description),
         "class_rule": None if rubric.class_rule == "exact" else rubric.class_rule,
         "threshold": rubric.threshold,
+        "of_item": rubric.of_item or None,
     }
     parts = [_dump({key: value for key, value in head.items() if value not in (None, {})})]
     parts += _dump_entries("questions", [[_write_question(row)] for row in rubric.questions])

@@ -217,6 +217,8 @@ class Rubric:
     threshold : float or None
         In (0, 1): a proposition is true from this probability on, declared beforehand. Without one
         the judge says, or else it is 1/2.
+    of_item : bool
+        Whether its one proposition is asked of every criterion that an item brings.
     source : str
         The file it came from, for messages; not part of its content.
     """
@@ -229,6 +231,7 @@ class Rubric:
     behaviors: tuple[Behavior, ...] = ()
     class_rule: ClassRule = "exact"
     threshold: float | None = None
+    of_item: bool = False
     source: str = field(default="<memory>", compare=False)
 
     @cached_property
@@ -372,6 +375,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
     named expressions are mappings by name.
     """
     return {
+        **({"of_item": True} if rubric.of_item else {}),
         "schema": RUBRIC_SCHEMA,
         "name": rubric.name,
         "version": rubric.version,

@@ -11,7 +11,12 @@ from voirdire.judging.prompts.builder import (
     read_words,
 )
 from voirdire.judging.prompts.decisions import DecisionBuilder, name_parts
-from voirdire.judging.prompts.fence import escape_invisible, fence_item, new_nonce
+from voirdire.judging.prompts.fence import (
+    escape_invisible,
+    fence_item,
+    new_nonce,
+    quote_untrusted,
+)
 
 __all__ = [
     "PROMPT_VERSION",
@@ -22,5 +27,6 @@ __all__ = [
     "name_parts",
     "new_nonce",
     "pick_language",
+    "quote_untrusted",
     "read_words",
 ]

@@ -150,7 +150,8 @@ def responses_of(item: Item, *, is_pair: bool, swapped: bool) -> dict[str, str]:
         If there is one response where two are compared.
     """
     if not is_pair:
-        return {"response": item.response}
+        known = {} if item.reference is None else {"reference_answer": item.reference}
+        return {"response": item.response} | known
     if item.other is None:
         msg = (
             "`item` must have a second response for a pairwise question, got item "

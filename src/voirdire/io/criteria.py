@@ -1,0 +1,108 @@
+"""Reads the criteria that an item brings: lists of text with points, as public data write them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from typing import Any
+
+from voirdire.io.files import RowError, got
+from voirdire.records import Criterion
+
+__all__ = ["CRITERIA_COLUMNS", "REFERENCE_COLUMNS", "check_criteria", "read_criteria"]
+
+CRITERIA_COLUMNS = ("criteria", "rubrics", "rubric", "rubric_items", "Rubrics", "rubric_list")
+"""Names of the list, in HealthBench, RaR, RubricHub, NeMo Gym, open-instruct and others."""
+
+REFERENCE_COLUMNS = ("reference", "reference_answer", "ideal_completion", "gold_answer")
+"""Names of an answer that is known to be right."""
+
+_TEXTS = ("criterion", "criteria", "description", "requirement", "text", "rule")
+_POINTS = ("points", "weight", "score")
+_IDS = ("id", "name", "title")
+_TAGS = ("tags", "tag", "categories", "category", "axis")
+_MOST = 10_000
+_MOST_TEXT = 1 << 22
+
+
+def read_criteria(row: dict[str, Any]) -> tuple[str, tuple[Criterion, ...]] | None:
+    """Return the column of a row with criteria, and these; None where it has none.
+
+    Raises
+    ------
+    RowError
+        If they are not a list of texts, if a number of points is none, or two texts are equal.
+    """
+    for column in CRITERIA_COLUMNS:
+        value = row.get(column)
+        if value is None:
+            continue
+        found = _decode(value, column)
+        if isinstance(found, dict):  # a list within an object
+            inner = next((found[name] for name in CRITERIA_COLUMNS if name in found), None)
+            found = inner if isinstance(inner, list) else [found]
+        if not isinstance(found, list):
+            raise RowError(f"criteria must be a list, got {got(value)}", column=column)
+        if len(found) > _MOST:
+            raise RowError(f"there must be at most {_MOST:,} criteria, got {len(found):,}")
+        criteria = tuple(_read_one(each, column) for each in found)
+        texts = [each.text for each in criteria]
+        if len(set(texts)) < len(texts):
+            twice = next(text for text in texts if texts.count(text) > 1)
+            raise RowError(f"criteria must differ, got {got(twice)} twice", column=column)
+        return column, criteria
+    return None
+
+
+def check_criteria(criteria: tuple[Criterion, ...], *, are_asked: bool) -> None:
+    """Refuse an item without criteria where the rubric asks about these."""
+    if are_asked and not criteria:
+        where = f"they must be in a column such as {CRITERIA_COLUMNS[0]!r}"
+        raise RowError(f"no criteria: {where}")
+
+
+def _decode(value: Any, column: str) -> Any:
+    """Decode a list in a text cell: JSON, or Python as some copies of public data hold it."""
+    if not isinstance(value, str):
+        return value
+    if len(value) > _MOST_TEXT:
+        raise RowError("criteria must be at most 4 MiB of text, got more", column=column)
+    for decode in (json.loads, ast.literal_eval):
+        try:
+            return decode(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            continue
+    raise RowError(f"criteria must be a list in JSON, got {got(value)}", column=column)
+
+
+def _read_one(value: Any, column: str) -> Criterion:
+    if isinstance(value, str):
+        value = {"criterion": value}
+    if not isinstance(value, dict):
+        raise RowError(f"a criterion must be text or an object, got {got(value)}", column=column)
+    text = _first(value, _TEXTS)
+    if not isinstance(text, str) or not text.strip():
+        raise RowError(f"a criterion must have a text, got {got(value)}", column=column)
+    points = _first(value, _POINTS)
+    try:
+        number = 1.0 if points is None else float(points)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(points, bool):
+        raise RowError(f"points must be a number, got {got(points)}", column=column)
+    tags = _first(value, _TAGS)
+    tags = [tags] if isinstance(tags, str) else tags or []
+    if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
+        raise RowError(f"tags must be a list of words, got {got(tags)}", column=column)
+    name = _first(value, _IDS)
+    return Criterion(
+        text=text.strip(),
+        points=number,
+        id=str(name) if isinstance(name, str | int) and str(name) != text else None,
+        tags=tuple(tags),
+    )
+
+
+def _first(row: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((row[name] for name in names if row.get(name) is not None), None)
