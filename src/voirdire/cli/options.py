@@ -120,10 +120,12 @@ Format: TypeAlias = Annotated[str | None, _option("Format")]
 Items: TypeAlias = Annotated[str, _option("Items", validator=is_source)]
 JudgeName: TypeAlias = Annotated[str, _option("Judge")]
 JudgedPart: TypeAlias = Annotated[Judged, _option("JudgedPart")]
+Must: TypeAlias = Annotated[str | None, _option("Must")]
 NewFile: TypeAlias = Annotated[str, _option("NewFile")]
 Numbers: TypeAlias = Annotated[Any, _option("epsilon")]
 Only: TypeAlias = Annotated[str | None, _option("Only")]
 OptionalItems: TypeAlias = Annotated[str | None, _option("Items", validator=is_source)]
+OptionalReward: TypeAlias = Annotated[Path | None, _option("RewardFile", validator=is_source)]
 OptionalJudge: TypeAlias = Annotated[str | None, _option("Judge")]
 OptionalReward: TypeAlias = Annotated[
     Path | None, Parameter(metavar="FILE.json", validator=is_source)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from voirdire import reporting, rewards
 from voirdire.cli import options as typed
 from voirdire.cli import printing
-from voirdire.cli.calls import is_folder, say, say_failed
+from voirdire.cli.calls import is_folder, require, say, say_failed
 from voirdire.cli.models import UsualOptions, choose_name, make_judge_or_own
 from voirdire.cli.progress import running
 
@@ -22,8 +24,12 @@ def score_command(
     items: typed.Items,
     /,
     *,
-    reward: typed.RewardFile,
     output: typed.Target,
+    reward: typed.OptionalReward = None,
+    criteria: bool = False,
+    negative: rewards.Negative | None = None,
+    must: typed.Must = None,
+    clip: bool = False,
     verdicts: typed.Sources = [],
     only: typed.Only = None,
     judge: typed.RewardJudge = None,
@@ -50,8 +56,22 @@ def score_command(
     verdicts
         Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: the items are
         judged now.
+    criteria
+        In place of a reward: score by the criteria that the items bring, points of those that are
+        met. The verdicts are of `voirdire judge --rubric criteria`.
+    negative
+        With --criteria: what negative points mean. Default: as their wording says, if it is one.
+    clip
+        With --criteria: clip the score of each item to 0 and 1, and not only their mean.
     """
     printed.check_streamed(output)
+    if criteria:
+        _score_criteria(items, output, settings, verdicts=verdicts, only=only, negative=negative,
+                        must=must, clip=clip, printed=printed)  # fmt: skip
+        return
+    require(negative is None and must is None and not clip, "`--negative`, `--must` and `--clip` "
+            "go with `--criteria`.")  # fmt: skip
+    require(reward is not None, "`--reward` must name the reward's file; or say `--criteria`.")
     judge = choose_name(judge, only, verdicts=verdicts)
     printing.start_reading()
     from voirdire.io.rows import estimate_rows
@@ -70,7 +90,7 @@ def score_command(
 
         about: Any = {"rubric": rubric, "require_certified": require_certified}
         asked: dict[str, Any] = {
-            "reward": rewards.load_reward(reward, **about),
+            "reward": rewards.load_reward(str(reward), **about),
             "verdicts": verdicts or None,
             "judge": made,
             "settings": replace(settings, workers=workers or "auto"),
@@ -88,4 +108,30 @@ def score_command(
     printed.sum_up(summary)
     if not summary.n_scored:
         say("voirdire: no item got a reward.")
+        raise SystemExit(1)
+
+
+def _score_criteria(
+    items: str,
+    output: Path,
+    settings: rewards.ScoringSettings,
+    *,
+    verdicts: Sequence[str],
+    only: str | None,
+    printed: printing.Printed,
+    **about: Any,
+) -> None:
+    rule = (
+        "`--criteria` needs `--verdicts`: voirdire judge ITEMS --rubric criteria --judge MODEL "
+        "-o verdicts.parquet."
+    )
+    require(verdicts, rule)
+    printing.start_reading()
+    reading = settings.reading(criteria=True)
+    about |= {"verdicts": list(verdicts), "judge": only, "explain": settings.explain}
+    with running(items):
+        scores = rewards.score_criteria(items, output, reading=reading, **about)
+    printed.print(scores, reporting.ResultTables(scores))
+    if not scores.n_scored:
+        say("voirdire: no item got a score.")
         raise SystemExit(1)

@@ -22,6 +22,7 @@ _VIEWS = {
     "AltTestResult": "examination.examination_view",
     "BatchRun": "verdicts.batches_view",
     "Certificate": "results.certificate_view",
+    "CriteriaScores": "reward.criteria_view",
     "Examination": "examination.examination_view",
     "FolderScores": "reward.folder_view",
     "FolderSummary": "verdicts.folder_view",

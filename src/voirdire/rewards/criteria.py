@@ -38,6 +38,7 @@ __all__ = [
     "CriterionScore",
     "Negative",
     "Signs",
+    "TagScore",
     "explain_criteria",
     "read_signs",
     "score_criteria",
@@ -106,6 +107,25 @@ class CriterionScore:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TagScore:
+    """The scores by the criteria with one tag.
+
+    Attributes
+    ----------
+    tag : str
+        The tag.
+    n_items : int
+        Items with a score by it.
+    mean : float
+        Of these scores.
+    """
+
+    tag: str
+    n_items: int
+    mean: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class CriteriaScores(Tabular, rows="tags"):
     """The scores of a file by criteria of its items.
 
@@ -121,8 +141,8 @@ class CriteriaScores(Tabular, rows="tags"):
         Criteria of the items, and those of them without an answer.
     mean, mean_expected : float
         Of the scores by labels and by probabilities, in that order; clipped to [0, 1] at last.
-    tags : tuple of (str, int, float)
-        Each tag with its items and the mean of their scores by it.
+    tags : tuple of TagScore
+        By tag.
     missing : mapping of str to int
         Why items have no score.
     negative : {"met_is_bad", "met_is_good"} or None
@@ -140,7 +160,7 @@ class CriteriaScores(Tabular, rows="tags"):
     n_missing: int
     mean: float
     mean_expected: float
-    tags: tuple[tuple[str, int, float], ...] = ()
+    tags: tuple[TagScore, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     negative: Negative | None = None
     n_dropped: int = 0
@@ -467,7 +487,10 @@ class _Tally:
             n_missing=self._n_missing,
             mean=float(means[0]),
             mean_expected=float(means[1]),
-            tags=tuple((tag, len(x), float(np.mean(x))) for tag, x in self._tags.items()),
+            tags=tuple(
+                TagScore(tag=tag, n_items=len(x), mean=float(np.mean(x)))
+                for tag, x in self._tags.items()
+            ),
             missing=dict(self._missing.most_common()),
             **about,
         )

@@ -2,11 +2,13 @@
 
 import json
 import random
+import sys
 
 import polars as pl
 import pytest
 
 import voirdire
+import voirdire.cli
 from voirdire.errors import InputError
 from voirdire.io import read_items
 from voirdire.judging import LlmJudge, judge_file
@@ -162,6 +164,33 @@ def test_the_scores_are_those_of_a_plain_loop(tmp_path):
     assert found.mean == pytest.approx(min(max(sum(by_labels) / len(by_labels), 0), 1))
     assert found.mean_expected == pytest.approx(sum(expected) / len(expected))
     assert (found.n_items, found.n_scored, found.negative) == (40, len(by_labels), "met_is_bad")
+
+
+def test_the_command_scores_by_criteria(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path / "a.jsonl", made_rows(20))
+    judge(path, tmp_path / "v.parquet", Model())
+    found = score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet")
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["voirdire", "score", "a.jsonl", *words])
+        code = 0
+        try:
+            voirdire.cli.run()
+        except SystemExit as ended:
+            code = ended.code or 0
+        return code, *capsys.readouterr()
+
+    code, out, _ = run("--criteria", "--verdicts", "v.parquet", "-o", "c.parquet", "--json")
+    said = json.loads(out)
+    assert (code, said["mean"]) == (0, pytest.approx(found.mean))
+    assert [row["tag"] for row in said["tags"]] == [row.tag for row in found.tags]
+    whole = [pl.read_parquet(tmp_path / name) for name in ("s.parquet", "c.parquet")]
+    assert whole[0].equals(whole[1])
+    code, _, err = run("--criteria", "-o", "d.parquet")
+    assert (code, "--rubric criteria" in err) == (2, True)
+    code, _, err = run("--must", "x", "-o", "d.parquet")
+    assert (code, "go with `--criteria`" in err) == (2, True)
 
 
 def test_a_criterion_without_an_answer_is_missing_and_never_0(tmp_path):
