@@ -109,7 +109,7 @@ def test_a_plain_list_is_worth_a_point_each_and_others_are_set_aside(tmp_path):
     assert [each.points for each in table.items[0].criteria] == [1.0, 1.0]
     reasons = [drop.reason for drop in table.dropped]
     assert [reason[:21] for reason in reasons] == [
-        "no criteria: they mus", "no criteria: they mus", "criteria must be a lis",
+        "no criteria: they mus", "no criteria: they mus", "criteria must be a li",
         "a criterion must have", "points must be a numb", "criteria must differ,",
         "tags must be a list o", "a criterion must be t",
     ]  # fmt: skip
