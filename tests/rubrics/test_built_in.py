@@ -13,7 +13,7 @@ PINNED = {
     "safety": ("1.0", "237fc072ddd38cf2b17615941734416eca156264b1c1ecbc3885a8747ac7e639"),
     "toxicity": ("1.0", "5f4379559eda9c114e564a2db0eab1fea8a58243871005e44eb9c7087d002bbc"),
     "helpfulness": ("1.0", "2c82a816bad8a68c9d8f053b528da915886354c272d13cedfc6c2646f294ff1e"),
-    "criteria": ("1.0", "caa0bbf440d6e8ac23e4bd6fc22fbcccef479c73d66d935f045a2bcaa75670f8"),
+    "criteria": ("1.0", "a53af56e104bec79c4a44b3f1b6d676617371db89823d2e30c86d1b0573fc4ea"),
     "pairwise": ("1.0", "c8c65b9993edc25a219a1cddaae0470262da415df5b08d4349373c0d58936fd7"),
     "hard-refusal-example": (
         "1.0",

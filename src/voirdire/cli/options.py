@@ -125,7 +125,6 @@ NewFile: TypeAlias = Annotated[str, _option("NewFile")]
 Numbers: TypeAlias = Annotated[Any, _option("epsilon")]
 Only: TypeAlias = Annotated[str | None, _option("Only")]
 OptionalItems: TypeAlias = Annotated[str | None, _option("Items", validator=is_source)]
-OptionalReward: TypeAlias = Annotated[Path | None, _option("RewardFile", validator=is_source)]
 OptionalJudge: TypeAlias = Annotated[str | None, _option("Judge")]
 OptionalReward: TypeAlias = Annotated[
     Path | None, Parameter(metavar="FILE.json", validator=is_source)

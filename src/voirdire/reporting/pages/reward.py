@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from voirdire.rewards import RewardModel, SynthesisSummary
-    from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.criteria import CriteriaScores
+    from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.folder_scoring import FolderScores
     from voirdire.rewards.scoring import ScoringSummary
     from voirdire.studies.reward.result import (
@@ -613,20 +613,18 @@ def criteria_view(scores: CriteriaScores) -> View:
     """Say what responses score by the criteria of their items, whole and by tag."""
     rows = [("score.all", scores.n_scored, scores.mean)]
     rows += [(row.tag, row.n_items, row.mean) for row in scores.tags]
-    columns: dict[str, Any] = {
-        "score.tag": lambda row: row[0] if row[0] == "score.all" else Name(row[0], 60),
-        "column.items": lambda row: row[1],
-        "score.share": lambda row: Percent(row[2]) if is_defined(row[2]) else "–",
-    }
+    columns: list[Column] = [
+        ("score.tag", lambda row: say(row[0]) if row[0] == "score.all" else Name(row[0], 60)),
+        ("n_items", lambda row: row[1]),
+        ("score.share", lambda row: Percent(row[2]) if is_defined(row[2]) else "–"),
+    ]
     signs = () if scores.negative is None else (say(f"score.{scores.negative}"),)
     return View(
         name="score",
-        catalog="reward",
         meta=say("score.criteria", n=scores.n_scored, items=Count(scores.n_items, "items"),
-                 criteria=scores.n_criteria, judge=Name(scores.judge)),
+                 criteria=scores.n_criteria, judge=scores.judge),
         lead=(say("score.missing", n=scores.n_missing),) if scores.n_missing else (),
-        blocks=(Table.of(None, rows, columns, label="score.title"),
-                *say_output(scores.output)),
+        blocks=(Table.of(None, rows, columns, label="score.title"), *say_output(scores.output)),
         notes=(*signs, *list_missing(scores.missing)),
     )  # fmt: skip
 
