@@ -360,7 +360,8 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
 def _explain_unreadable(source: str | Path, error: Exception) -> str:
     name = str(source)
     if re.match(r"[a-z]\w+:/", name):
-        return f"`source` must be on a disk, got {name!r}. Copy it there, or mount the bucket."
+        way_out = "Download it." if name.startswith("http") else "Copy it, or mount the bucket."
+        return f"`source` must be on a disk, got {name!r}. {way_out}"
     if isinstance(error, FileNotFoundError):
         return f"`source` must be a file that exists, got {name!r}. Check the path."
     if isinstance(error, IsADirectoryError):

@@ -106,7 +106,7 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         return f"c{hashlib.sha256(as_bytes(self.text)).hexdigest()[:10]}"
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A prompt with one response: what a judge is asked about.
 
     A million of these exist at once in some runs, so it is a struct and not a dataclass.

@@ -144,6 +144,11 @@ def test_an_empty_file_holds_no_items(tmp_path):
 
 
 def test_a_missing_file_and_an_address_are_refused():
-    for source in ("nowhere.parquet", "https://example.org/items.parquet"):
-        with pytest.raises(InputError, match="`source` must be a file that exists"):
+    places = {
+        "nowhere.parquet": "must be a file that exists",
+        "https://example.org/items.parquet": r"must be on a disk.*Download it",
+        "s3://bucket/items.parquet": r"must be on a disk.*mount the bucket",
+    }
+    for source, rule in places.items():
+        with pytest.raises(InputError, match=f"`source` {rule}"):
             read_items(source)
