@@ -29,13 +29,13 @@ WANTED_SECONDS, WANTED_MEMORY = 20.0, 2.5
 RUBRIC = load_rubric("safety")
 WORK = """
 import json, resource, sys, time
-from voirdire.rewards import sample_training_run, score_file
+from voirdire.rewards import sample_training_run, score_run
 
 folder, work = sys.argv[1], sys.argv[2]
 start, busy = time.perf_counter(), time.process_time()
 if work == "score":
     reward = f"{folder}/other.json"
-    n = score_file(f"{folder}/run", f"{folder}/rewards.parquet", reward=reward).n_items
+    n = score_run(f"{folder}/run", f"{folder}/rewards.parquet", reward=reward).n_items
 else:
     n = sample_training_run(f"{folder}/run", f"{folder}/sample", n=60).n_completions
 seconds, busy = time.perf_counter() - start, time.process_time() - busy

@@ -23,6 +23,7 @@ from voirdire.rewards import (
     reward_of_weights,
     sample_training_run,
     score_file,
+    score_run,
 )
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
@@ -165,9 +166,9 @@ def test_a_recorded_run_is_scored_bit_for_bit_and_under_other_weights(tmp_path):
     watch.add(scored(turns, reward=reward, judge=model()), turns, step=0)
     watch.close()
 
-    score_file(tmp_path / "run", tmp_path / "same.parquet", reward=reward)
+    score_run(tmp_path / "run", tmp_path / "same.parquet", reward=reward)
     other = reward_of({"chat": {"quality": 2.0, "tone=cold": 1.0}})
-    score_file(tmp_path / "run", tmp_path / "other.parquet", reward=other)
+    score_run(tmp_path / "run", tmp_path / "other.parquet", reward=other)
 
     same, changed = (pl.read_parquet(tmp_path / f"{n}.parquet") for n in ("same", "other"))
     assert sorted(same["reward"]) == pytest.approx(sorted(BY_HAND.values()))

@@ -29,6 +29,7 @@ from voirdire.rewards import (
     load_reward,
     reward_of_weights,
     score_file,
+    score_run,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
@@ -327,7 +328,7 @@ def test_a_run_scored_again_puts_what_is_vetoed_below_all_else(tmp_path):
     watch.add(scored(turns, reward=vetoing((), weights=STRONG)), turns, step=0)
     watch.close()
 
-    score_file(tmp_path / "run", tmp_path / "again.parquet", reward=vetoing(weights=STRONG))
+    score_run(tmp_path / "run", tmp_path / "again.parquet", reward=vetoing(weights=STRONG))
 
     found = pl.read_parquet(tmp_path / "again.parquet")
     places = [int(item.rpartition("-")[2]) for item in found["item"]]

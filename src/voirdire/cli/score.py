@@ -96,7 +96,9 @@ def score_command(
             "settings": replace(settings, workers=workers or "auto"),
             "progress": tell,
         }
-        if shard is not None or is_folder(output):
+        if (Path(items) / "run.json").is_file():
+            summary = rewards.score_run(items, output, **asked)
+        elif shard is not None or is_folder(output):
             scores = rewards.score_folder(items, output, shard=shard, **asked)
         else:
             summary = rewards.score_file(items, output, **asked)

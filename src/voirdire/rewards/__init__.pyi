@@ -70,6 +70,7 @@ from voirdire.rewards.training.nonsense import find_nonsense as find_nonsense
 from voirdire.rewards.training.run import Alarm as Alarm
 from voirdire.rewards.training.run import TrainingRun as TrainingRun
 from voirdire.rewards.training.run import TrainingStep as TrainingStep
+from voirdire.rewards.training.run_items import score_run as score_run
 from voirdire.rewards.training.run_reading import read_training_run as read_training_run
 from voirdire.rewards.training.sample import TrainingSample as TrainingSample
 from voirdire.rewards.training.sample import sample_training_run as sample_training_run

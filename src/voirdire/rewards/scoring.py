@@ -46,7 +46,6 @@ from voirdire.rewards.scores import (
     read_item_base,
 )
 from voirdire.rewards.settings import ScoringSettings
-from voirdire.rewards.training.run_items import open_run_items
 from voirdire.rewards.verdict_source import JudgeSource, choose_source, collect_rests
 
 if TYPE_CHECKING:
@@ -418,8 +417,7 @@ def score_file(
     Parameters
     ----------
     source : str or path
-        The items, as `voirdire.io.stream_items` reads them; ``"-"`` is standard input. Or the
-        folder of a training run: its completions, with the verdicts of the run where they fit.
+        The items, as `voirdire.io.stream_items` reads them; ``"-"`` is standard input.
     output : str or path
         A file that ends in ``.parquet``, ``.jsonl`` or ``.csv``; ``"-"`` writes JSONL to standard
         output. Nothing but a file of rewards is replaced.
@@ -486,6 +484,8 @@ def score_file(
         run_settings = replace(run_settings, store=beside / STORE_NAME)
     replies = StoredReplies(run_settings.store, run_settings.retry_failures)
     tally = _Tally()
+    items = ItemSource(source=source, layout=run_settings)
+    chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
     columns: tuple[str, ...] = SCORE_COLUMNS
     if run_settings.explain:
         columns += name_contributions(model, center=run_settings.center)
@@ -497,10 +497,6 @@ def score_file(
 
     with ExitStack() as stack:
         writer = stack.enter_context(open_rewards(output, source=source))
-        source, taken, notes = open_run_items(source, model, settings=run_settings, stack=stack)
-        verdicts = taken if verdicts is judge is None else verdicts
-        items = ItemSource(source=source, layout=run_settings)
-        chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
         record = None
         if isinstance(chosen, JudgeSource):
             if isinstance(chosen.plan.judge, EngineJudge):
@@ -548,7 +544,7 @@ def score_file(
         dropped_output=dropped_output,
         seconds=seconds,
         items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
-        notes=(*notes, *scorer.notes),
+        notes=scorer.notes,
         calls=None if record is None else record.summarize_calls(),
     )
 

@@ -11,7 +11,7 @@ from rewards.reward_cases import TINY, tiny_judge, tiny_reward
 from rewards.training.recorded_runs import recorded, scored, watch_of
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge
-from voirdire.rewards import Turn, reward_of_weights, score_file
+from voirdire.rewards import Turn, reward_of_weights, score_run
 from voirdire.rubrics import rubric_from_text
 
 OTHER = {
@@ -42,7 +42,7 @@ def write(folder, turns, *, step, **settings):
 
 def rescored(tmp_path, reward, **settings):
     out = tmp_path / "rewards.parquet"
-    summary = score_file(tmp_path / "run", out, reward=reward, **settings)
+    summary = score_run(tmp_path / "run", out, reward=reward, **settings)
     return summary, pl.read_parquet(out)
 
 
@@ -159,5 +159,5 @@ def test_another_wording_asks_a_language_model_again_once(tmp_path):
 def test_a_run_without_completions_is_refused(tmp_path):
     watch_of(tmp_path / "run").close()
 
-    with pytest.raises(NoDataError, match="`items` must hold completions, got none"):
+    with pytest.raises(NoDataError, match="`run` must hold completions, got none"):
         rescored(tmp_path, other_reward())

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from voirdire._validation import change_fields
 from voirdire.documents import hash_content
 from voirdire.errors import NoDataError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
+from voirdire.rewards.reward_file import load_reward
+from voirdire.rewards.scoring import score_file
+from voirdire.rewards.settings import ScoringSettings
 from voirdire.rewards.training.completion_rows import (
     TEXTS,
     name_proposition_column,
     read_texts,
 )
-from voirdire.rewards.training.run_files import hash_questions, is_run
+from voirdire.rewards.training.run_files import hash_questions
 from voirdire.rewards.training.run_reading import read_completion_frames, read_training_run
 
 if TYPE_CHECKING:
-    from contextlib import ExitStack
+    from collections.abc import Callable
 
+    from voirdire.judging.jury import JudgeLike
     from voirdire.rewards.model import RewardModel
-    from voirdire.rewards.settings import ScoringSettings
+    from voirdire.rewards.scoring import ScoringProgress, ScoringSummary
     from voirdire.rewards.training.run import TrainingRun
 
-__all__ = ["open_run_items"]
+__all__ = ["score_run"]
 
 _FAILED = "failed verdict: "
 _OTHER_JUDGE = "judged by another judge than the rest of the run"
@@ -37,21 +43,62 @@ _NOT_TAKEN = (
 )
 
 
-def open_run_items(
-    source: str | Path, reward: RewardModel, *, settings: ScoringSettings, stack: ExitStack
-) -> tuple[str | Path, Verdicts | None, tuple[str, ...]]:
-    """Write the completions of a run as items; give them with its verdicts where they fit.
+def score_run(
+    run: str | Path,
+    output: str | Path,
+    *,
+    reward: RewardModel | str | Path,
+    verdicts: Any = None,
+    judge: JudgeLike | None = None,
+    settings: ScoringSettings | None = None,
+    progress: Callable[[ScoringProgress], None] | None = None,
+    **fields: Any,
+) -> ScoringSummary:
+    """Give the completions of a training run the rewards of another reward.
 
-    What is no folder of a run is given back.
+    Parameters
+    ----------
+    run : str or path
+        The folder of the run.
+    output : str or path
+        As for `score_file`; its items are called as in the run.
+    reward : RewardModel, str or path
+        The other reward, or its file.
+    verdicts, judge : optional
+        As for `score_file`. By default the verdicts of the run are taken where they fit: where
+        judge, questions and settings are those of the reward, whatever its weights and classes; or
+        on the same questions where the reward is bound to no judge, or another one is allowed.
+    settings, progress, **fields : optional
+        As for `score_file`.
 
-    They fit where judge, questions and settings are those of the reward, whatever its weights and
-    classes; or on the same questions where the reward is bound to no judge, or to another one that
-    is allowed.
+    Returns
+    -------
+    ScoringSummary
+        As `score_file` gives it; its notes say what was left out of the run.
+
+    Raises
+    ------
+    NoDataError
+        If the run holds no completion.
+    InputError
+        As `score_file` and `read_training_run` do.
     """
-    if not is_run(Path(source)):
-        return source, None, ()
-    run = read_training_run(source)
-    items = Path(stack.enter_context(TemporaryDirectory(prefix="voirdire-"))) / "items.jsonl"
+    model = load_reward(reward) if isinstance(reward, str | Path) else reward
+    run_settings = change_fields(settings or ScoringSettings(), fields)
+    loaded = read_training_run(run)
+    with TemporaryDirectory(prefix="voirdire-") as folder:
+        items = Path(folder) / "items.jsonl"
+        taken, notes = _write_items(loaded, items, model, settings=run_settings)
+        verdicts = taken if verdicts is judge is None else verdicts
+        about = {"reward": model, "verdicts": verdicts, "judge": judge, "progress": progress}
+        summary = score_file(items, output, settings=run_settings, **about)
+    return replace(summary, notes=(*loaded.dropped, *notes, *summary.notes))
+
+
+def _write_items(
+    run: TrainingRun, items: Path, reward: RewardModel, *, settings: ScoringSettings
+) -> tuple[Verdicts | None, tuple[str, ...]]:
+    """Write the completions of a run as items; give its verdicts on them where they fit."""
     adds_base = reward.uses_base or settings.base is not None
     names = [name_proposition_column(name) for name in run.propositions]
     about = ["item", *TEXTS, "behavior", "group", "base_reward", "missing", "fingerprint"]
@@ -73,13 +120,13 @@ def open_run_items(
             values.append(np.where(is_own[:, None], frame.select(names).to_numpy(), np.nan))
             ids += frame["item"].to_list()
     if not ids:
-        msg = f"`items` must hold completions, got none in {str(source)!r}."
+        msg = f"`run` must hold completions, got none in {str(run.folder)!r}."
         raise NoDataError(msg)
     own, fingerprint = reward.judge, _find_fingerprint(run, reward)
     asked = hash_questions(reward)
     is_same = all(run.question_hashes.get(name) == asked[name] for name in asked)
     if run.judged != own.judged or not is_same or not (fingerprint or settings.other_judge):
-        return items, None, (*run.dropped, _NOT_TAKEN)
+        return None, (_NOT_TAKEN,)
     probabilities = np.concatenate(values)
     lacking = np.flatnonzero(np.isnan(probabilities).any(axis=1)).tolist()
     verdicts = Verdicts(
@@ -91,7 +138,7 @@ def open_run_items(
         fingerprint=fingerprint or run.fingerprint,
         threshold=run.threshold,
     ).with_reasons({ids[row]: reasons[ids[row]] for row in lacking})
-    return items, verdicts, run.dropped
+    return verdicts, ()
 
 
 def _find_fingerprint(run: TrainingRun, reward: RewardModel) -> str:
