@@ -10,6 +10,10 @@ from voirdire.stats.agreement import raw_agreement as raw_agreement
 from voirdire.stats.alignment import character_cosine as character_cosine
 from voirdire.stats.alternative_test import Names as Names
 from voirdire.stats.alternative_test import alt_test as alt_test
+from voirdire.stats.anytime import AnytimeResult as AnytimeResult
+from voirdire.stats.anytime import Forecast as Forecast
+from voirdire.stats.anytime import anytime_test as anytime_test
+from voirdire.stats.anytime import forecast_anytime as forecast_anytime
 from voirdire.stats.calibration import BrierDecomposition as BrierDecomposition
 from voirdire.stats.calibration import CalibrationBin as CalibrationBin
 from voirdire.stats.calibration import CalibrationMethod as CalibrationMethod
