@@ -239,7 +239,7 @@ def test_a_fit_whose_better_responses_would_be_stopped_has_no_gate():
 def test_a_fit_says_the_threshold_and_the_share_that_is_stopped():
     notes = fit(gate=True).notes
 
-    assert any("the gate's threshold is 0.00" in note and "%" in note for note in notes)
+    assert any("the gate's threshold is 0.20" in note and "%" in note for note in notes)
 
 
 # Where they are ---------------------------------------------------------------------------------

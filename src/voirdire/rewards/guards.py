@@ -194,8 +194,10 @@ def _changes_script(item: Item) -> bool:
 # Choices of a fit -------------------------------------------------------------------------------
 
 _MOST_FLOORED = 0.012
-_MOST_LENIENT = 1.0
-"""Beyond this threshold, strings of words pass."""
+_MOST_SHORT = 0.05
+_LEAST_LENIENT, _MOST_LENIENT = 0.2, 1.0
+"""Below the first threshold some lists and code are stopped, beyond the second strings of words
+pass."""
 _ERROR_ALLOWED = 0.0025
 _FEWEST_RESTS = 5
 _CAP_QUANTILE = 1 / 6
@@ -206,7 +208,7 @@ as many prompts at most."""
 def choose_gate(responses: Sequence[str]) -> tuple[GateSettings | None, str]:
     """Choose the threshold above which at most 1.2% of real responses are; say what it does.
 
-    It is never below that of the gate itself; None where it would have to be so high that the gate
+    It is at least 0.2; None where it would have to be so high that the gate
     would stop nothing else either, and where the gate can read none of them.
     """
     gate = load_gate()
@@ -216,7 +218,7 @@ def choose_gate(responses: Sequence[str]) -> tuple[GateSettings | None, str]:
     if np.isnan(margins).all():
         return None, f"no gate: it can read none of {about}. {knows}"
     margins = np.sort(np.nan_to_num(margins, nan=-np.inf))[::-1]
-    threshold = max(0.0, float(margins[int(_MOST_FLOORED * margins.size)]))
+    threshold = max(_LEAST_LENIENT, float(margins[int(_MOST_FLOORED * margins.size)]))
     if threshold > _MOST_LENIENT:
         share = np.mean(margins > 0)
         return None, f"no gate: it takes {share:.1%} of {about} for no language. {knows}"
@@ -286,7 +288,7 @@ def choose_guard(
                     f"whether a response says anything is not looked at: {n_empty} of {len(best)} "
                     "best responses would be taken for phrases that fit every prompt"
                 )
-        if wants_answer and n_short <= _MOST_FLOORED * len(preferred):
+        if wants_answer and n_short <= _MOST_SHORT * len(preferred):
             short_cap = mean
         if sum(map(_changes_script, preferred)) <= _MOST_FLOORED * len(preferred):
             foreign_cap = mean
