@@ -231,7 +231,8 @@ def test_nothing_but_missing_pairs_is_undefined(check):
 
 def test_a_file_without_pairs_is_refused(reward, tmp_path):
     path = tmp_path / "items.jsonl"
-    path.write_text(json.dumps({"prompt": "a", "response": "b"}), encoding="utf-8")
+    rows = [{"prompt": "a", "response": text} for text in "bc"]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
     with pytest.raises(NoDataError, match="`bench` must have rows with `chosen` and `rejected`"):
         examine_reward(reward, bench=path)

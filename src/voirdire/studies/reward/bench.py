@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from voirdire.errors import NoDataError
+from voirdire.rewards.comparisons.reading import read_comparisons
+from voirdire.rewards.settings import ComparisonLayout
 from voirdire.studies.reward.notes import write_note
 from voirdire.studies.reward.ranking import PromptResamples, compute_mean, find_errors
 from voirdire.studies.reward.responses import (
@@ -15,8 +18,6 @@ from voirdire.studies.reward.responses import (
     find_seen_prompts,
     judge_responses,
     rate_items,
-    read_base_reward,
-    read_responses,
 )
 from voirdire.studies.reward.result import BenchSubset
 
@@ -25,13 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.records import Item
     from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
     from voirdire.studies.reward.result import RewardNote
 
 __all__ = ["check_bench"]
-
-_SIDES = ("chosen", "rejected")
 
 
 def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
@@ -41,24 +39,23 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     the one that the verdicts name. A pair without one cannot be compared and counts as missing.
     Verdicts are about the items ``<row>:chosen`` and ``<row>:rejected``.
     """
-    reward = request.reward
-
-    def read_base(item: Item) -> float:
-        side = item.metadata.get("preference")
-        return read_base_reward(item.metadata, f"{side}_base_reward", f"{side}_score")
-
-    read = read_responses(bench, request, base_of=read_base)
-    items, pairs = read.items, _find_pairs(read.items)
+    reward, settings = request.reward, request.settings
+    layout = ComparisonLayout(behavior=settings.behavior)
+    data = read_comparisons(bench, layout=layout, judged=reward.judge.judged)
+    items, pairs = data.items, np.column_stack([data.better, data.worse])
     if not pairs.size:
         msg = (
             f"`bench` must have rows with `chosen` and `rejected`, got {len(items)} items of "
-            f"{read.source} without. Write a prompt and two responses into each row."
+            f"{data.source} without. Write a prompt and two responses into each row."
         )
         raise NoDataError(msg)
     judged = judge_responses(items, request, verdicts)
     judged_behaviors = dict(zip(judged.items, judged.behaviors, strict=True))
-    behaviors = [item.behavior or judged_behaviors.get(item.id) for item in items]
-    rated = rate_items(replace(read, behaviors=behaviors), request, judged)
+    items = tuple(
+        msgspec.structs.replace(item, behavior=item.behavior or judged_behaviors.get(item.id))
+        for item in items
+    )
+    rated = rate_items(replace(data, items=items), request, judged)
     is_complete = rated.is_rated[pairs[:, 0]] & rated.is_rated[pairs[:, 1]]
     resamples = PromptResamples(rated.n_prompts, request.settings)
     subsets = _estimate_subsets(rated, pairs[is_complete], resamples)
@@ -69,12 +66,12 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
         notes.append(write_note("bench_seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
     if reward.uses_base and not rated.has_base:
         notes.append(write_note("bench_base_missing"))
-    n_without = sum(behaviors[place] is None for place in pairs[~is_complete, 0].tolist())
+    n_without = sum(items[place].behavior is None for place in pairs[~is_complete, 0].tolist())
     notes += _note_missing(subsets, is_complete, n_without=n_without)
     return Part(
         figures={"bench": tuple(subsets)},
         notes=notes,
-        dropped=(*read.dropped, *rated.dropped),
+        dropped=(*data.dropped, *rated.dropped),
         settings={},
     )
 
@@ -100,23 +97,12 @@ def _note_missing(
     ]
 
 
-def _find_pairs(items: Sequence[Item]) -> NDArray[np.int64]:
-    """Find the places of the chosen and the rejected response of each row: (n_pairs, 2)."""
-    sides = dict[str, dict[str, int]]()  # by the group that reading has given a row
-    for place, item in enumerate(items):
-        side = item.metadata.get("preference")
-        if side in _SIDES and item.group is not None:
-            sides.setdefault(item.group, {})[side] = place
-    pairs = [[row[side] for side in _SIDES] for row in sides.values() if len(row) == len(_SIDES)]
-    return np.array(pairs, dtype=np.int64).reshape(-1, len(_SIDES))
-
-
 def _estimate_subsets(
     rated: RatedItems, pairs: NDArray[np.int64], resamples: PromptResamples
 ) -> list[BenchSubset]:
     """Compute accuracies of all pairs, the mean over subsets where there are several, and each."""
     chosen, rejected = pairs.T
-    subset_of = [rated.items[place].metadata.get("subset") for place in chosen.tolist()]
+    subset_of = [rated.items[place].metadata.get("subset") for place in rejected.tolist()]
     subset_of = [None if name is None else str(name) for name in subset_of]
     names = sorted({name for name in subset_of if name is not None})
     rows = [np.ones(len(pairs), dtype=bool)]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
 import numpy as np
 
-from voirdire.errors import NoDataError
-from voirdire.io import ItemReading, read_items
+from voirdire.io import ItemReading
 from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records import Dropped
@@ -44,12 +40,9 @@ __all__ = [
     "Part",
     "RatedComparisons",
     "RatedItems",
-    "Responses",
     "find_seen_prompts",
     "judge_responses",
     "rate_items",
-    "read_base_reward",
-    "read_responses",
 ]
 
 
@@ -82,28 +75,6 @@ class Part:
     dropped: Sequence[Dropped]
     settings: Mapping[str, Any]
     columns: Mapping[str, NamedColumn] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Responses:
-    """Items from a file or from memory, at least one, with what their rewards depend on.
-
-    Attributes
-    ----------
-    prompts : ndarray of int, shape (n_items,)
-        Which prompt each answers, from 0 on.
-    behaviors : sequence of str or None
-        Whose weights apply.
-    base_rewards : ndarray of float, shape (n_items,)
-        nan where there is none.
-    """
-
-    items: Sequence[Item] = field(repr=False)
-    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
-    source: str
-    prompts: NDArray[np.int64] = field(repr=False)
-    behaviors: Sequence[str | None] = field(repr=False)
-    base_rewards: NDArray[np.float64] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -218,37 +189,6 @@ class RatedComparisons:
     behaviors: tuple[BehaviorComparisons, ...]
 
 
-def read_responses(
-    source: Any, request: ExaminationRequest, *, base_of: Callable[[Item], float]
-) -> Responses:
-    """Read the items of a benchmark from a file, a data frame, rows, or take them as they are."""
-    behavior = request.settings.behavior
-    reading = ItemReading(judged=request.reward.judge.judged, behavior=behavior)
-    items: Sequence[Item]
-    if isinstance(source, str | Path) or hasattr(source, "read"):
-        table = read_items(source, reading=reading)
-        items, dropped = table.items, table.dropped
-    else:
-        items, dropped = read_items_in_memory(source, reading)
-        if not items:
-            why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
-            msg = f"`bench` must hold at least one item, got none.{why}"
-            raise NoDataError(msg)
-        if behavior is not None:  # records are taken as they are
-            replace_in = msgspec.structs.replace
-            items = [x if x.behavior else replace_in(x, behavior=behavior) for x in items]
-    places: dict[str, int] = {}
-    prompts = [places.setdefault(hash_prompt(item), len(places)) for item in items]
-    return Responses(
-        items=items,
-        dropped=dropped,
-        source=str(source) if isinstance(source, str | Path) else "bench",
-        prompts=np.array(prompts, dtype=np.int64),
-        behaviors=[item.behavior for item in items],
-        base_rewards=np.array([base_of(item) for item in items]),
-    )
-
-
 def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts: Any) -> Verdicts:
     """Take stored verdicts; None judges now."""
     reward, judge = request.reward, request.judge
@@ -264,9 +204,7 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
     )
 
 
-def rate_items(
-    data: Responses | ComparisonData, request: ExaminationRequest, judged: Verdicts
-) -> RatedItems:
+def rate_items(data: ComparisonData, request: ExaminationRequest, judged: Verdicts) -> RatedItems:
     """Compute the rewards of items as `score` pays them.
 
     A base reward is added where the reward was fitted with one or a column of them is named, and
@@ -332,16 +270,3 @@ def find_seen_prompts(
         return len(hashes), len(hashes & set(fit_hashes)), True
     is_known = not reward.data_hash or data_hash == reward.data_hash
     return len(hashes), len(hashes) if reward.data_hash and is_known else 0, is_known
-
-
-def read_base_reward(metadata: Mapping[str, Any], *names: str) -> float:
-    """Read the base reward that a row names; nan where it has none that is a number."""
-    for name in names:
-        value = metadata.get(name)
-        try:
-            number = math.nan if isinstance(value, bool) or value is None else float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if math.isfinite(number):
-            return number
-    return math.nan
