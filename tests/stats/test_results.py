@@ -1,11 +1,11 @@
 """The records of an examination: frozen, complete, and under the names of the JSON."""
 
-from dataclasses import FrozenInstanceError, asdict, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 
 import pytest
 
 from voirdire import alt_test, stats, studies
-from voirdire.stats import LabelSets, exact_p_value
+from voirdire.stats import LabelSets
 
 
 @pytest.fixture(scope="module")
@@ -15,12 +15,6 @@ def result():
         name: {i: "ab"[(i + (i % 9 == slip)) % 2] for i in truth} for slip, name in enumerate("xyz")
     }
     return alt_test(truth, humans)
-
-
-def test_results_are_frozen(result):
-    for record in (result, result.annotators[0], result.controls[0], result.worst_case):
-        with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
-            record.winning_rate = 1.0
 
 
 RECORDS = [
@@ -49,25 +43,6 @@ def test_the_defaults_are_those_of_the_documents():
     assert (defaults["min_items"], defaults["min_annotators"]) == (30, 2)
     assert (defaults["false_discovery_rate"], defaults["confidence_level"]) == (0.05, 0.95)
     assert defaults["epsilon_mode"] == "additive"
-
-
-def test_counts_and_shares_fit_together(result):
-    for row in result.annotators:
-        assert row.n_items == row.n_judge_wins + row.n_ties + row.n_human_wins
-        assert row.tie_share == row.n_ties / row.n_items
-        assert row.advantage_judge == (row.n_judge_wins + row.n_ties) / row.n_items
-        assert row.advantage_human == (row.n_human_wins + row.n_ties) / row.n_items
-
-
-def test_the_exact_p_value_stands_beside_the_t_test(result):
-    for row in result.annotators:
-        assert row.exact_p_value == exact_p_value(
-            n_judge_wins=row.n_judge_wins,
-            n_ties=row.n_ties,
-            n_human_wins=row.n_human_wins,
-            epsilon=result.epsilon,
-        )
-    assert asdict(result)["annotators"][0]["exact_p_value"] == result.annotators[0].exact_p_value
 
 
 def test_figures_are_plain_python(result):
