@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import AlignmentName, Finding, Outcome
+    from voirdire.records.items import Dropped
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Comparison, Controls
     from voirdire.stats.crowd import Crowd
@@ -212,6 +213,8 @@ class Names:
         The name of a label code (or number), for constant controls.
     settings : dict
         Copied into every result.
+    cautions, dropped : dict
+        By name of a judge, what else its results hold under these names.
     """
 
     judges: Sequence[str] = ()
@@ -219,6 +222,8 @@ class Names:
     question: str = "label"
     label: Callable[[Any], str] = str
     settings: dict[str, Any] = field(default_factory=dict)
+    cautions: dict[str, tuple[Caution, ...]] = field(default_factory=dict)
+    dropped: dict[str, tuple[Dropped, ...]] = field(default_factory=dict)
 
 
 class _Part:
@@ -384,7 +389,9 @@ class _Part:
                         winning_rate_bh=winning_rate_bh,
                         is_above_constant=gap is not None and gap.p_value <= CONSTANT_LEVEL,
                     ),
+                    *names.cautions.get(names.judges[judge], ()),
                 ),
+                dropped=names.dropped.get(names.judges[judge], ()),
                 settings=names.settings | {"n_clusters": self.panel.n_clusters},
                 smallest_epsilon=smallest_epsilon,
                 uncertainty=uncertainty,

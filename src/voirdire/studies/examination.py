@@ -84,46 +84,40 @@ def examine_matrix(
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,
     }
+    shared = tuple(_panel_cautions(matrix, alignment))
+    common = matrix.dropped.get(None, ())
+    n_thin = np.count_nonzero(is_present(matrix.humans).sum(axis=1) < plan.min_annotators)
+    if n_thin and plan.expert is None and matrix.gold is None:
+        reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
+        common += (Dropped(reason=reason, source="humans", question=matrix.question),)
+    names = stats.Names(
+        annotators=matrix.annotators,
+        question=matrix.question,
+        label=matrix.label_of,
+        settings=settings,
+        cautions={
+            judge: shared + tuple(_judge_cautions(matrix, alignment, column))
+            for column, judge in enumerate(matrix.judges)
+        },
+        dropped={judge: common + matrix.dropped.get(judge, ()) for judge in matrix.judges},
+    )
     results = [
         result
         for part in _split_by_seen_answers(matrix)
         for result in stats.alt_test(
             part.answers,
             part.humans,
-            names=stats.Names(
-                judges=part.judges,
-                annotators=part.annotators,
-                question=matrix.question,
-                label=part.label_of,
-                settings=settings,
-            ),
+            names=replace(names, judges=part.judges),
             plan=plan,
             **part.arrays(alignment),
         )
     ]
-    shared = tuple(_panel_cautions(matrix, alignment))
-    cautions = {
-        judge: shared + tuple(_judge_cautions(matrix, alignment, column))
-        for column, judge in enumerate(matrix.judges)
-    }
-    common = matrix.dropped.get(None, ())
-    n_thin = np.count_nonzero(is_present(matrix.humans).sum(axis=1) < plan.min_annotators)
-    if n_thin and plan.expert is None and matrix.gold is None:
-        reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
-        common += (Dropped(reason=reason, source="humans", question=matrix.question),)
     careless: list[str] = []
     if any(row.outcome == "passed" for row in results):
         annotators = diagnose_annotators(matrix, plan.false_discovery_rate)
         careless = [row.annotator for row in annotators if row.outlier]
     return [
-        _qualify(
-            replace(
-                result,
-                cautions=result.cautions + cautions[result.judge],
-                dropped=common + matrix.dropped.get(result.judge, ()),
-            ),
-            careless,
-        )
+        _qualify(result, careless)
         for result in sorted(results, key=lambda result: matrix.judges.index(result.judge))
     ]
 
