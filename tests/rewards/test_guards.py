@@ -161,6 +161,16 @@ def test_another_script_than_the_prompts_is_paid_the_mean_at_most_unless_the_fit
 # To whom they do not apply ----------------------------------------------------------------------
 
 
+def test_refusals_in_chinese_do_not_make_answers_of_those_in_english():
+    found = [row for row in rows() if row["behavior"] == "hard_refuse"]
+    chinese = [row for row in rows("zh") if row["behavior"] == "hard_refuse"]
+    few = [row for row in found if row["group"] == found[0]["group"]]
+
+    model = fit(few + chinese, gate=True).model
+
+    assert model.behaviors["hard_refuse"].guard.wants_answer is False
+
+
 def test_the_gate_abstains_on_chinese(guarded):
     shuffled = "".join(np.random.default_rng(0).permutation(list(CHINESE)))
 

@@ -275,7 +275,11 @@ def choose_guard(
     if switches["gate"]:
         # below the lowest real reward whatever base reward of this size is added
         floor = float((rule + base).min() - base.max() - (spread or 1.0))
-        best = [items[row] for row in np.flatnonzero(is_best).tolist()]
+        best = [
+            x
+            for row in np.flatnonzero(is_best).tolist()
+            if not is_foreign((x := items[row]).response)
+        ]
         preferred = [items[row] for row in np.unique(pairs[0]).tolist()]
         n_refusing = sum(REFUSAL.search(item.response) is not None for item in best)
         n_empty = sum(says_nothing(read_question(item), item.response) for item in best)
