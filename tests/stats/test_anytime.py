@@ -129,7 +129,8 @@ def test_a_pass_once_reached_stands_and_names_who_is_shown():
     judge[50:] = 1 - truth[50:]  # it goes wrong after its pass
     late = anytime_test(judge, humans, constants=[0, 1])
 
-    assert early.passed and late.stopped_at == early.stopped_at < 50
+    assert early.passed
+    assert late.stopped_at == early.stopped_at < 50
     assert late.combined_wealth < early.combined_wealth
     assert set(early.shown) >= {2}  # the judge is closer to the two others than the third is
 

@@ -41,7 +41,7 @@ def gap_of(errors, judge_error):
         others = np.delete(humans, j, axis=1)
         mine = (others == labels[:, None]).sum(1)
         theirs = (others == humans[:, [j]]).sum(1)
-        found.append(((theirs >= mine).mean() - (mine >= theirs).mean()))
+        found.append((theirs >= mine).mean() - (mine >= theirs).mean())
     return np.array(found)
 
 
