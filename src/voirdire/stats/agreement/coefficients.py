@@ -233,7 +233,8 @@ def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[Agreement
     for coefficient in coefficients:
         reason, estimate, influence, reach = _estimate(coefficient, labels, *items, ones)
         centre = estimate
-        if coefficient in ("fleiss_kappa", "krippendorff_alpha") and reason is None:
+        is_smoothed = coefficient in ("fleiss_kappa", "krippendorff_alpha") and len(one) > 0
+        if is_smoothed and reason is None:
             # α weighs items by their labels, of which pseudo-items have two; κ does not
             weight = share if coefficient != "fleiss_kappa" else share * 2 / n_labels[paired].mean()
             _, centre, influence, reach = _estimate(

@@ -244,15 +244,16 @@ def _compare(labels: Labels, n_people: int) -> list[tuple[AgreementResult, ...]]
 
     for who, item in _list_labels(people, their.shape[1]):
         label, alone = people[who, item], who * (n_raters + 1)
+        others, of_others = slots[item], their[item]
         if ceiling.refusal is None:
-            row, slot = np.nonzero(slots[item] > who[:, np.newaxis])
-            pair = who[row] * n_raters + slots[item[row], slot]
-            ceiling.add(item[row], pair, label[row], their[item[row], slot])
+            row, slot = np.nonzero((others > who[:, np.newaxis]) & (of_others >= 0))
+            pair = who[row] * n_raters + others[row, slot]
+            ceiling.add(item[row], pair, label[row], of_others[row, slot])
         for judge, (pairs, _) in sums.items():
             if judge >= 0 and pairs.refusal is None:
                 pairs.add(item, alone, labels.codes[judge, item], label)
         if no_majority is None:
-            row, vote, share = _list_votes(slots[item], their[item], left_out=who)
+            row, vote, share = _list_votes(others, of_others, left_out=who)
             for judge, (_, majority) in sums.items():
                 own_label = label if judge < 0 else labels.codes[judge, item]
                 majority.add(item[row], alone[row], own_label[row], vote, share)
