@@ -18,7 +18,7 @@ from voirdire.rewards.certification import list_paying_propositions
 from voirdire.rewards.guards import REST, Guards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -342,15 +342,31 @@ _SCHEMA = {
     "weight": pl.Float64,
     "contribution": pl.Float64,
     "place": pl.Int64,
-    "feature_place": pl.Int64,
 }
 
 
 def explain_scores(model: RewardModel, scores: Scores) -> pl.DataFrame:
-    """Make one row per item and feature; see `RewardModel.explain`."""
-    ids = pl.Series(scores.items, dtype=pl.String)
+    """Make one row per item and feature; see `RewardModel.explain`.
+
+    What the guards add, and the center, are features too.
+    """
+    ids, own = pl.Series(scores.items, dtype=pl.String), np.array(scores.behaviors, dtype=object)
     parts = [pl.DataFrame(schema=_SCHEMA)]
-    for behavior, rows, names, values, weights in _list_weighed_features(model, scores):
+    for behavior, features in scores.features.items():
+        values, weights = features, model.weight_vector(behavior)
+        names, rows = model.feature_set(behavior).names, np.flatnonzero(own == behavior)
+        if values.shape[1] != weights.size:
+            msg = (
+                f"`scores` must be by this reward, got {values.shape[1]} features of {behavior!r} "
+                f"instead of {weights.size}. Score the items with it."
+            )
+            raise InputError(msg)
+        if behavior in scores.centers:
+            names, weights = (*names, CENTER), np.append(weights, -scores.centers[behavior])
+            values = np.column_stack([values, np.ones(len(values))])
+        if model.behaviors[behavior].guard is not None:
+            names, weights = (*names, GUARDS), np.append(weights, 1.0)
+            values = np.column_stack([values, scores.guarded[rows]])
         width = len(names)
         columns = {
             "item": ids.gather(np.repeat(rows, width)),
@@ -360,11 +376,10 @@ def explain_scores(model: RewardModel, scores: Scores) -> pl.DataFrame:
             "weight": np.tile(weights, rows.size),
             "contribution": compute_contributions(values, weights).ravel(),
             "place": np.repeat(rows, width),
-            "feature_place": np.tile(np.arange(width), rows.size),
         }
         parts.append(pl.DataFrame(columns, schema=_SCHEMA))
     frame = pl.concat(parts).with_columns(pl.col("value", "contribution").fill_nan(None))
-    return frame.sort("place", "feature_place").drop("place", "feature_place")
+    return frame.sort("place", maintain_order=True).drop("place")
 
 
 def name_contributions(model: RewardModel, *, center: bool) -> tuple[str, ...]:
@@ -380,39 +395,12 @@ def name_contributions(model: RewardModel, *, center: bool) -> tuple[str, ...]:
 def make_contribution_frame(model: RewardModel, scores: Scores) -> pl.DataFrame:
     """Make one row per item and a column per feature, null where the item lacks the feature."""
     columns = name_contributions(model, center=bool(scores.centers))
-    table = {name: np.full(len(scores.items), np.nan) for name in columns}
-    for _, rows, names, values, weights in _list_weighed_features(model, scores):
-        for name, contribution in zip(names, compute_contributions(values, weights).T, strict=True):
-            table[f"{_PREFIX}{name}"][rows] = contribution
-    return pl.DataFrame(table).fill_nan(None)
-
-
-def _list_weighed_features(
-    model: RewardModel, scores: Scores
-) -> Iterator[
-    tuple[str, NDArray[np.int64], tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]
-]:
-    """Yield behaviors with the rows of their items and the features' names, values and weights.
-
-    The center is a feature of value 1.
-    """
-    for behavior, features in scores.features.items():
-        values, weights = features, model.weight_vector(behavior)
-        names = model.feature_set(behavior).names
-        if values.shape[1] != weights.size:
-            msg = (
-                f"`scores` must be by this reward, got {values.shape[1]} features of {behavior!r} "
-                f"instead of {weights.size}. Score the items with it."
-            )
-            raise InputError(msg)
-        if behavior in scores.centers:
-            names, weights = (*names, CENTER), np.append(weights, -scores.centers[behavior])
-            values = np.column_stack([values, np.ones(len(values))])
-        rows = np.flatnonzero([name == behavior for name in scores.behaviors])
-        if model.behaviors[behavior].guard is not None:
-            names, weights = (*names, GUARDS), np.append(weights, 1.0)
-            values = np.column_stack([values, scores.guarded[rows]])
-        yield behavior, rows, names, values, weights
+    named = explain_scores(model, scores).with_columns(feature=_PREFIX + pl.col("feature"))
+    wide = named.pivot("feature", index="item", values="contribution")
+    table = pl.DataFrame({"item": scores.items}, schema={"item": pl.String})
+    table = table.join(wide, on="item", how="left", maintain_order="left")
+    lacking = [pl.lit(None, pl.Float64).alias(x) for x in columns if x not in table.columns]
+    return table.with_columns(lacking).select(columns)
 
 
 # Base rewards: from an argument, a column of the items, or a file ---------------------------------
