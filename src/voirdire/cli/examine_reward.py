@@ -23,17 +23,8 @@ class RewardOptions(studies.RewardExaminationSettings):
 
 
 _OF_COMPARISONS = (
-    *(
-        "verdicts",
-        "orders",
-        "from_classes",
-        "base",
-        "columns",
-        "format",
-        "gate",
-        "n_nonsense",
-        "against",
-    ),
+    *("verdicts", "orders", "from_classes", "base", "columns", "format"),
+    *("gate", "n_nonsense", "against"),
 )
 
 

@@ -12,14 +12,7 @@ from voirdire import judging, reporting
 from voirdire._messages import shorten
 from voirdire.cli import options as typed
 from voirdire.cli import printing
-from voirdire.cli.calls import (
-    UsageError,
-    is_folder,
-    require,
-    rewrite_as_options,
-    say,
-    say_failed,
-)
+from voirdire.cli.calls import UsageError, is_folder, require, rewrite_as_options, say, say_failed
 from voirdire.cli.models import ASKING, OF_REPLIES, AskingOptions, are_several, make_judges
 from voirdire.cli.progress import judging_of
 from voirdire.errors import InputError

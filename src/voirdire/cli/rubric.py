@@ -37,10 +37,7 @@ def _lay_out(rubrics: dict[str, Rubric]) -> ResultTables:
 
 
 def show_command(
-    name: Annotated[str, Parameter(metavar="NAME")],
-    /,
-    *,
-    as_json: AsJson = False,
+    name: Annotated[str, Parameter(metavar="NAME")], /, *, as_json: AsJson = False
 ) -> None:
     """Show a rubric as YAML: questions with examples, what behaviors demand, completion classes.
 
@@ -60,10 +57,7 @@ def show_command(
 
 
 def check_command(
-    files: Annotated[list[str], Parameter(metavar="FILE...")],
-    /,
-    *,
-    printed: Printed = Printed(),
+    files: Annotated[list[str], Parameter(metavar="FILE...")], /, *, printed: Printed = Printed()
 ) -> None:
     """Check rubric files: every problem on a line, with file, line and column; exit 1 if any.
 

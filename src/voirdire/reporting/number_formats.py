@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = [
-    "counted",
-    "decimal",
-    "dollars",
-    "is_defined",
-    "margin",
-    "p_value",
-    "percent",
-    "share",
-]
+__all__ = ["counted", "decimal", "dollars", "is_defined", "margin", "p_value", "percent", "share"]
 
 
 def is_defined(value: float | None) -> bool:

@@ -94,7 +94,4 @@ def plane_of(chart: Lines | Scatter) -> tuple[Scale, Scale]:
     ys = [y for each in chart.series for _, y in each.points]
     ys += [end for each in chart.series for ends in each.ends for end in ends]
     ys += [level for level, _ in chart.levels]
-    return (
-        Scale.of(xs, ticks=chart.x_ticks),
-        Scale.of(ys, ends=chart.y_scale, most=5),
-    )
+    return (Scale.of(xs, ticks=chart.x_ticks), Scale.of(ys, ends=chart.y_scale, most=5))

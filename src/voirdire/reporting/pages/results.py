@@ -232,7 +232,6 @@ def certificate_view(
         lead=tuple(lead),
         todo=(say(f"certificate.do.{state}"),),
         blocks=(Table.of("certificate.caption", rows, columns),),
-        notes=list_notes(_certificate_notes(rows)),
         parts=tuple(parts),
         settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
                   "rubric_hash": record.rubric_hash, "content_hash": record.content_hash,
@@ -253,15 +252,6 @@ def _advantage_track(row: Any) -> Track:
     }
     figures = {name: value for name, value in known.items() if value is not None}
     return Track(state=str(row.get("outcome")), **figures)
-
-
-def _certificate_notes(rows: Sequence[Any]) -> Iterator[Said]:
-    """Say why there is no evidence, where the record says it."""
-    for row in rows:
-        if row.get("reason"):
-            place = {name: Name(str(row.get(name)), 40) for name in ("question", "judge")}
-            yield say("results.reason", place=say("results.place", **place),
-                      reason=Verbatim(str(row["reason"])))  # fmt: skip
 
 
 def _still_holds(row: Any, changes: Sequence[CertificateChange]) -> bool:

@@ -72,10 +72,7 @@ def _reason(row: Any, reason: str) -> Said:
 
 def _counts(rows: Sequence[Any]) -> dict[str, Count]:
     judges, questions = ({getattr(row, name) for row in rows} for name in ("judge", "question"))
-    return {
-        "judges": Count(len(judges), "judges"),
-        "questions": Count(len(questions), "questions"),
-    }
+    return {"judges": Count(len(judges), "judges"), "questions": Count(len(questions), "questions")}
 
 
 def list_notes(notes: Iterable[Any], dropped: Sequence[Dropped] = ()) -> tuple[Any, ...]:
@@ -361,9 +358,7 @@ def _chains(chains: Mapping[str, ChainedRate]) -> Part:
     ]  # fmt: skip
     columns = ["judge", "step", "error_share", "end"]
     return Part(
-        name="rates.chain",
-        blocks=(Table.of("rates.chain.caption", steps, columns),),
-        is_open=True,
+        name="rates.chain", blocks=(Table.of("rates.chain.caption", steps, columns),), is_open=True
     )
 
 
