@@ -27,11 +27,7 @@ __all__ = ["PictureFormat", "draw_picture", "plot"]
 
 PictureFormat: TypeAlias = Literal["svg", "png", "pdf"]
 
-_METADATA: dict[PictureFormat, dict[str, Any]] = {
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-    "png": {},
-}
+_METADATA: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """What keeps the time of drawing out of the file."""
 _STATES = {"passed": "pass", "close": "unsure", "failed": "fail"}
 _CHINESE = (
@@ -109,7 +105,7 @@ def draw_picture(result: Any, *, file_format: PictureFormat) -> bytes:
 
     picture = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
-        plot(result).savefig(picture, format=file_format, metadata=_METADATA[file_format])
+        plot(result).savefig(picture, format=file_format, metadata=_METADATA.get(file_format))
     return picture.getvalue()
 
 
