@@ -89,7 +89,7 @@ def test_it_says_in_a_few_lines_who_is_simulated_and_where_everything_is(demonst
 
     text = done.stdout.decode()
     lines = text.splitlines()
-    assert len(lines) <= 44
+    assert len(lines) <= 48
     assert max(len(line) for line in lines if not line.startswith("next: ")) <= 100
     assert "annotators, other judges and base rewards are SIMULATED" in text
     assert "page: voirdire-demo/report.html" in lines

@@ -49,7 +49,7 @@ def demo_lines(
         yield _verdicts(first.question, ((row, row.judge) for row in found))
     speak, view = TerminalSpeaker(), rows(reward)
     yield "\n" + _fill("reward: " + " ".join(speak(said).striptags() for said in view.lead))
-    for note, _ in view.cautions[:3]:
+    for note, _ in view.cautions[:5]:
         yield _fill(f"note: {speak(note).striptags()}")
     yield f"\npage: {page}"
     yield f"data, figures, and the commands that make them (commands.sh): {folder}/"
