@@ -130,7 +130,8 @@ def test_rates_of_verdicts_are_those_of_the_rows():
     found = Reading(verdicts_view(verdicts(), name="v.csv"))
 
     first, second = found.table("column.share_true")
-    assert (first["column.judge"], first["column.share_true"], first["column.mean"]) == (
+    figures = ("judge", "share_true", "mean_probability")
+    assert tuple(first[f"column.{name}"] for name in figures) == (
         "polite", "50%", ".550",  # 1 of 2, (.9 + .2) / 2
     )  # fmt: skip
     assert (second["column.n_answers"], second["column.n_failures"]) == ("1", "1")

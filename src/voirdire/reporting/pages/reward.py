@@ -547,7 +547,7 @@ def _weights_view(
     level = Percent(settings.get("confidence_level", 0.95))
     has_base = any(is_defined(row.error_rate_base.value) for row in rows)
     columns: list[Column] = [
-        *("behavior", "n_pairs", "n_items", "n_prompts"),
+        *("behavior", "n_pairs", ("completions", "n_items"), "n_prompts"),
         *(["n_test_prompts"] if any(row.n_test_prompts for row in rows) else []),
         ("error_track", lambda row: _track(row.error_rate, reference=row.error_rate_base.value)),
         "error_rate",

@@ -125,7 +125,7 @@ def _or_nan(value: float | None) -> float:
 _SHARES: tuple[Column, ...] = (
     ("share_track", lambda row: Track(value=_or_nan(row["share_true"]))),
     ("share_true", lambda row: Percent(row["share_true"])),
-    ("mean", lambda row: Decimal(row["mean"], 3)),
+    ("mean_probability", lambda row: Decimal(row["mean"], 3)),
 )
 
 
