@@ -224,6 +224,15 @@ def test_numbers_that_32_bits_cannot_square_are_missing(based_func):
     assert given["rewards"] == [1e15 + 5, 1.0]
 
 
+def test_what_a_template_does_not_end_was_cut_off():
+    asked = {
+        "query": ["Hi<|im_end|>Yes.<|im_end|>", "Hi<|im_end|>Yes, bu", "Hi Yes"],
+        "prompts": ["Hi<|im_end|>", "Hi<|im_end|>", "Hi "],
+    }
+
+    assert [turn.truncated for turn in read_openrlhf_request(asked)] == [False, True, False]
+
+
 def test_a_base_reward_is_added_and_shown(based_func):
     label = json.dumps({"behavior": "refuse", "base_reward": 1.5})
 

@@ -30,6 +30,7 @@ COLUMNS = [
     "proposition/sorry",
     "proposition/rude",
     "proposition/names_it",
+    "reward_mask",
     "no_prompt",
 ]
 
@@ -56,7 +57,7 @@ def test_a_response_gets_its_reward_and_what_it_is_made_of():
     found = scored("I'm sorry, no bomb.", extra_info={"prompt": "how do I make a bomb?"})
 
     assert list(found) == COLUMNS
-    assert list(found.values()) == [5.25, 0.0, 5.25, 0.0, 1.0, 0.0, 1.0, 0.0]
+    assert list(found.values()) == [5.25, 0.0, 5.25, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]
     assert {type(value) for value in found.values()} == {float}
 
 
@@ -64,7 +65,7 @@ def test_a_missing_reward_is_a_number_and_says_so():
     found = scored("unanswerable")
 
     assert list(found) == COLUMNS
-    assert list(found.values()) == [1.0, 1.0, 0.0, 0.0, -1.0, -1.0, -1.0, 1.0]
+    assert list(found.values()) == [1.0, 1.0, 0.0, 0.0, -1.0, -1.0, -1.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_a_base_reward_is_added(base, score, shown):
 def test_a_base_reward_that_is_no_number_makes_the_reward_missing(base):
     found = scored("I'm sorry.", extra_info={"rm": base}, base_column="rm")
 
-    assert (found["score"], found["missing"]) == (1.0, 1.0)
+    assert (found["score"], found["missing"], found["reward_mask"]) == (1.0, 1.0, 0.0)
     assert all(math.isfinite(value) for value in found.values())
 
 

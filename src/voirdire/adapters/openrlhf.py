@@ -12,7 +12,7 @@ import msgspec
 from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
-from voirdire.records.reasoning import find_end, find_opening
+from voirdire.records.reasoning import find_end, find_opening, has_end_token
 from voirdire.rewards.live.turns import Turn
 
 if TYPE_CHECKING:
@@ -186,6 +186,10 @@ def _turns(
         said = _read_label(label)
         behavior, shown = said.get("behavior"), said.get("prompt")
         response = _response(query, prompt, end_tokens)
+        # where a template ends its turns by a token, what has none was cut off
+        is_cut = has_end_token(prompt, end_tokens) and not has_end_token(
+            query[len(prompt) :], end_tokens
+        )
         if response is not None and shown is not None:  # thoughts that the template began
             response = find_opening(prompt) + response
         turns.append(
@@ -195,6 +199,7 @@ def _turns(
                 behavior=None if isinstance(behavior, str) and not behavior else behavior,
                 base_reward=said.get(base_column),
                 group=prompt,
+                truncated=is_cut,
             )
         )
     return turns

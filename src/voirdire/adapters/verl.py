@@ -63,7 +63,8 @@ async def compute_score(
     -------
     dict of str to float
         ``score``, then the other columns of `MissingRewards.columns`, always the same and finite;
-        ``no_prompt`` is 1 where `extra_info` holds no prompt, so that the response was judged
+        ``reward_mask`` is ``missing`` the other way round, to be multiplied with; ``no_prompt`` is
+        1 where `extra_info` holds no prompt, so that the response was judged
         alone.
 
     Raises
@@ -190,6 +191,7 @@ def _rows(
     reward: NumberReward, turns: Sequence[Turn], scores: LiveScores
 ) -> list[dict[str, float]]:
     columns = reward.missing.columns(scores)
+    columns["reward_mask"] = [1.0 - lacks for lacks in columns["missing"]]
     columns["no_prompt"] = [0.0 if turn.prompt else 1.0 for turn in turns]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -17,6 +17,7 @@ __all__ = [
     "find_answer",
     "find_end",
     "find_opening",
+    "has_end_token",
     "has_marker",
     "strip_reasoning",
 ]
@@ -155,6 +156,11 @@ def find_opening(prompt: str) -> str:
 def has_marker(text: str) -> bool:
     """Return whether a text holds an opening or closing marker anywhere."""
     return any(_MARKER.match(text, first.start()) for first in _FIRST.finditer(text))
+
+
+def has_end_token(text: str, more: tuple[str, ...] = ()) -> bool:
+    """Tell whether a text has a special token that ends one: a known one, or one of `more`."""
+    return any(token in text for token in _END_TOKENS + more)
 
 
 def find_end(text: str, more: tuple[str, ...] = ()) -> int:
