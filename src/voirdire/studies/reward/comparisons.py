@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from voirdire.errors import NoDataError
@@ -64,11 +63,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     if is_test.any() and not is_test.all():
         notes.append(write_note("train_left_out", n=int((~is_test).sum())))
         read = select_completions(read, is_test)
-    items = [
-        item if item.behavior == behavior else msgspec.structs.replace(item, behavior=behavior)
-        for item, behavior in zip(read.items, read.behaviors, strict=True)
-    ]
-    judged = judge_responses(items, request, verdicts)
+    judged = judge_responses(read.items, request, verdicts)
     is_labelled = _says_what_is_better(read)
     if not is_labelled:
         read = labelled_by_class(read, judged, rubric=reward.rubric)
@@ -80,11 +75,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     )
     data = drop_unknown_labels(read, orders)
     comparisons = _rate_completions(
-        data,
-        judged,
-        request,
-        orders,
-        is_labelled_by_people=is_labelled,
+        data, judged, request, orders, is_labelled_by_people=is_labelled
     )
     resamples = PromptResamples(comparisons.rated.n_prompts, request.settings)
     # an item of each prompt with comparisons; of every prompt where there are none
