@@ -168,7 +168,9 @@ def _rate_completions(
     reward, rated = request.reward, rate_items(data, request, judged)
     is_rated, asked = rated.is_rated, np.array(data.behaviors, dtype=object)
     behaviors = []
-    for behavior, values in rated.features.items():
+    features = rated.scores.features
+    for behavior in (row.id for row in reward.rubric.behaviors if row.id in features):
+        values = features[behavior]
         own = np.flatnonzero(asked == behavior)
         pairs = pairs_of(
             data,
@@ -223,7 +225,7 @@ def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
     notes = []
     reward, rated = comparisons.reward, comparisons.rated
     uncompared = [row.behavior for row in comparisons.behaviors if not row.better.size]
-    uncompared += [name for name in reward.behaviors if name not in rated.features]
+    uncompared += [name for name in reward.behaviors if name not in rated.scores.features]
     if uncompared:
         notes.append(write_note("no_comparisons", behaviors=tuple(uncompared)))
     n_prompts = {row.behavior: len(set(row.prompts.tolist())) for row in comparisons.behaviors}

@@ -277,7 +277,7 @@ def describe_guards(
         for side in ("better", "worse", "prompts")
     )
     real = np.unique(better)
-    stopped = np.flatnonzero(rated.gated & rated.is_rated)
+    stopped = np.flatnonzero(rated.scores.gated & rated.is_rated)
     stopped = stopped[np.argsort(~np.isin(stopped, real), kind="stable")]  # false alarms first
     labels = np.array([label or "" for label in comparisons.labels])
     rated_labels, stopped_labels = Counter(labels[rated.is_rated]), Counter(labels[stopped])
@@ -285,8 +285,11 @@ def describe_guards(
     with_guards, without, floored = resamples.estimate_means(
         [
             (prompts, find_errors(total[better], total[worse])[0]),
-            (prompts, find_errors(*(total[x] - rated.guarded[x] for x in (better, worse)))[0]),
-            (rated.prompts[real], rated.gated[real].astype(float)),
+            (
+                prompts,
+                find_errors(*(total[x] - rated.scores.guarded[x] for x in (better, worse)))[0],
+            ),
+            (rated.prompts[real], rated.scores.gated[real].astype(float)),
         ]
     )
     return GuardFigures(

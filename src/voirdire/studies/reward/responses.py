@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.scores import Scores
     from voirdire.studies.reward.result import RewardNote, Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
@@ -87,17 +88,10 @@ class RatedItems:
         Which prompt each answers, from 0 on.
     probabilities : ndarray of float, shape (n_items, n_propositions)
         What the judge said; nan where it said nothing.
-    features : mapping of str to ndarray of float, shape (n_items of the behavior, n_features)
-        By behavior, those with weights and items, in the order of the rubric; nan where a verdict
-        is missing.
+    scores : Scores
+        As `score` gives them, with the features of all behaviors that have weights.
     signals : mapping of {"base", "total", "rules"} to ndarray of float, shape (n_items,)
         ``"total"`` is always there, the others where there is a base reward; nan where missing.
-    rules : ndarray of float, shape (n_items,)
-        The rule reward, base or no base.
-    gated : ndarray of bool, shape (n_items,)
-        Which responses the gate stops.
-    guarded : ndarray of float, shape (n_items,)
-        What gate, cap and the look behind refusals add to the weighted features.
     dropped : tuple of Dropped
         Items without a reward, each with its reason.
     n_not_behind : int
@@ -109,13 +103,15 @@ class RatedItems:
     n_prompts: int
     probabilities: NDArray[np.float64] = field(repr=False)
     propositions: tuple[str, ...] = field(repr=False)
-    features: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    scores: Scores = field(repr=False)
     signals: Mapping[Signal, NDArray[np.float64]] = field(repr=False)
-    rules: NDArray[np.float64] = field(repr=False)
-    gated: NDArray[np.bool_] = field(repr=False)
-    guarded: NDArray[np.float64] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     n_not_behind: int = 0
+
+    @property
+    def rules(self) -> NDArray[np.float64]:
+        """The rule reward, base or no base."""
+        return self.scores.rule_rewards
 
     @property
     def is_rated(self) -> NDArray[np.bool_]:
@@ -229,25 +225,17 @@ def rate_items(data: ComparisonData, request: ExaminationRequest, judged: Verdic
         items=list(items),
         behind=behind,
     )
-    rules = scores.rule_rewards
-    signals: dict[Signal, NDArray[np.float64]] = {"total": rules}
+    signals: dict[Signal, NDArray[np.float64]] = {"total": scores.rule_rewards}
     if has_base:
-        signals = {"base": base, "total": scores.rewards, "rules": rules}
+        signals = {"base": base, "total": scores.rewards, "rules": scores.rule_rewards}
     return RatedItems(
         items=tuple(items),
         prompts=data.prompts,
         n_prompts=int(data.prompts.max(initial=-1)) + 1,
         probabilities=select_columns(taken, reward.columns),
         propositions=reward.columns,
-        features={
-            row.id: scores.features[row.id]
-            for row in reward.rubric.behaviors
-            if row.id in scores.features
-        },
+        scores=scores,
         signals=signals,
-        rules=rules,
-        gated=scores.gated,
-        guarded=scores.guarded,
         dropped=tuple(
             Dropped(reason=scores.missing[ids[place]], source=data.source, item=ids[place])
             for place in np.flatnonzero(~np.isfinite(signals["total"])).tolist()

@@ -37,7 +37,7 @@ class RewardExaminationSettings(ComparisonLayout):
     n_nonsense : int
         Prompts of COMPARISONS for which text is searched that the reward pays as much as real
         responses, 240 guesses each over words, pairs of words and parts of sentences; 0: none. A
-        language model is asked only about what was found, and about up to 16 texts for each.
+        language model is asked only about what was found, and about up to 15 texts for each.
 
     Raises
     ------
