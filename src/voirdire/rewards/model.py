@@ -301,7 +301,7 @@ class RewardModel:
             `judge` is left out and the reward's own would be sent the texts, or is a file. A
             reward may be a stranger's, and does not decide that by itself.
         """
-        from voirdire.rewards.scoring import score_items
+        from voirdire.rewards.scores import score_items
 
         return score_items(
             self,
