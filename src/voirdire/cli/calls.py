@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import glob
 import json
 import re
 import shlex
@@ -106,7 +107,8 @@ def check_sources() -> None:
     for row in _ARGUMENTS.get():
         for token in row.tokens if row.parameter.validator == (is_source,) else ():
             path = re.sub(r"(?i)(\.xlsx)#.*", r"\1", token.value)  # which may name a sheet
-            if path != "-" and "://" not in path and not Path(path).exists():
+            is_there = Path(path).exists() or glob.glob(path)  # noqa: PTH207  # may be absolute
+            if path != "-" and "://" not in path and not is_there:
                 msg = f"`{row.name}` must be a file that exists, got {token.value!r}."
                 raise InputError(f"{msg} Check the path.")
 

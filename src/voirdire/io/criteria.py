@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from voirdire.io.files import RowError, got
+from voirdire.io.files import RowError, got, is_unicode
 from voirdire.records import Criterion
 
 __all__ = ["CRITERIA_COLUMNS", "REFERENCE_COLUMNS", "check_criteria", "read_criteria"]
@@ -44,6 +44,8 @@ def read_criteria(row: dict[str, Any]) -> tuple[str, tuple[Criterion, ...]] | No
             found = inner if isinstance(inner, list) else [found]
         if not isinstance(found, list):
             raise RowError(f"criteria must be a list, got {got(value)}", column=column)
+        if not is_unicode(found):
+            raise RowError("criteria must be Unicode, got half a surrogate pair", column=column)
         if len(found) > _MOST:
             raise RowError(f"there must be at most {_MOST:,} criteria, got {len(found):,}")
         criteria = tuple(_read_one(each, column) for each in found)
@@ -87,7 +89,7 @@ def _read_one(value: Any, column: str) -> Criterion:
     points = _first(value, _POINTS)
     try:
         number = 1.0 if points is None else float(points)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or isinstance(points, bool):
         raise RowError(f"points must be a number, got {got(points)}", column=column)

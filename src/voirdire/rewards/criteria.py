@@ -52,10 +52,14 @@ _COLUMNS = ("item", "score", "expected_score", "n_criteria", "n_missing", "missi
 _TAG = "tag:"
 _MOST_TAGS, _EXAMPLES = 200, 3
 _AVOIDS = re.compile(
-    r"^\W*(?:the (?:response|answer|model|assistant) )?"
-    r"(?:avoids?|refrains?|abstains?|does(?: not|n['’]t)|do(?: not|n['’]t)|never|must not|"
-    r"should not|shouldn['’]t|is free of|contains no|makes no|no )\b"
-    r"|^\W*(?:避免|不|没有|未|勿|切勿|无)",
+    r"^\W*+(?:\w[\w ]{0,40}[:：]\W*+)?"  # such as "Pitfall: "
+    r"(?:(?:(?:the |an? )?(?:response|answer|reply|model|assistant|it) )?"
+    r"(?:(?:(?:should|must|shall|will|to) )?(?:avoids?|refrains?|abstains?|never|be free of)"
+    r"|(?:do|does|should|must|shall|will|can|could|may)(?: ?not|n['’]t)|(?:is )?free (?:of|from)"
+    r"|(?:contains|makes|has|gives) no|no(?! (?:more|fewer|less|longer|later|earlier)\b)(?= ))\b"
+    r"|(?:[该該此本]?(?:回[答应應复復]|答案|模型|助手)中?)?(?:应该|应当|必须|[应應須需请請])?"
+    r"(?:避免|避开|并?(?:没有|沒有|未)(?![来來经經知能必])|切?勿|无(?:任何|需)"
+    r"|不(?:[得应應要会會能含包提给給存出推建泄透编編夸涉使引]|可(?![靠信行读取控]))))",
     re.IGNORECASE,
 )
 """How a text begins that is true of a response which leaves something out."""
@@ -291,7 +295,8 @@ def score_criteria(
         What negative points mean. By default as their wording says, where it says the same of all:
         of "Avoids X" with -3 points, that a response which avoids it gets 3.
     must : str, optional
-        A tag: an item that does not meet all criteria with it scores 0.
+        A tag: an item that does not meet all criteria with it scores 0; without an answer on one
+        it has no score, unless another is not met.
     clip : bool, optional
         Whether the score of each item is clipped to [0, 1]; otherwise only their mean is.
     explain : bool, optional
@@ -308,8 +313,8 @@ def score_criteria(
     Raises
     ------
     InputError
-        If negative points are worded in both ways and `negative` is not said; if a file cannot be
-        read or written.
+        If negative points are worded in both ways and `negative` is not said; if no criterion has
+        the tag `must`; if a file cannot be read or written.
 
     Notes
     -----
@@ -319,9 +324,13 @@ def score_criteria(
     from voirdire.io.declared import ItemReading as Reading
 
     about = vars(reading or Reading()) | layout | {"criteria": True}
-    signs = _Signs()
+    signs = _Signs(must)
     for batch in stream_items(source, reading=Reading(**about)):
         signs.add(batch.items)
+    if must is not None and not signs.has_must:
+        known = ", ".join(map(repr, signs.tags[:_EXAMPLES])) or "none"
+        msg = f"`must` must be a tag of some criterion, got {must!r}. There are {known}."
+        raise InputError(msg)
     meaning = _settle_signs(signs.found, negative)
     rubric = load_rubric(_RUBRIC)
     stored = open_verdicts(verdicts, rubric=rubric, judge=judge)
@@ -352,13 +361,15 @@ def score_criteria(
 class _Signs:
     """The wording of negative points, and the tags, of a file that is read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, must: str | None = None) -> None:
+        self._must, self.has_must = must, False
         self._counts: Counter[bool] = Counter()
         self._examples: dict[bool, dict[str, None]] = {True: {}, False: {}}
         self._tags: dict[str, None] = {}
 
     def add(self, items: Iterable[Item]) -> None:
         for each in (each for item in items for each in item.criteria):
+            self.has_must = self.has_must or self._must in each.tags
             if len(self._tags) < _MOST_TAGS:
                 self._tags |= dict.fromkeys(each.tags)
             if each.points < 0:
@@ -440,13 +451,17 @@ class _Tally:
         by_labels, expected = score(is_known)
         is_must = np.array([self._must in each.tags for each in item.criteria], dtype=bool)
         why = None
+        is_failed = (is_must & is_known & ~is_met).any()
         if math.isnan(by_labels):
             has_points, has_answers = (points > 0).any(), is_known.any()
             why = "no answer on positive points" if has_answers else "no answers"
             why = why if has_points else "no positive points"
+        elif (is_must & ~is_known).any() and not is_failed:
+            why, by_labels, expected = "no answer on a must-have", math.nan, math.nan
+        if why is not None:
             self._missing[why] += 1
         else:
-            if not is_met[is_must].all():
+            if is_failed:
                 by_labels = expected = 0.0
             self._n_scored += 1
             self._sums += (by_labels, expected)

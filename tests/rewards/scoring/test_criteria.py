@@ -14,7 +14,7 @@ from voirdire.io import read_items
 from voirdire.judging import LlmJudge, judge_file
 from voirdire.models import Capabilities
 from voirdire.records import Criterion, Item, Reply
-from voirdire.rewards import explain_criteria, score_criteria
+from voirdire.rewards import explain_criteria, read_signs, score_criteria
 
 CHANCES = {}
 
@@ -100,6 +100,7 @@ def test_a_plain_list_is_worth_a_point_each_and_others_are_set_aside(tmp_path):
         ["Says when", "Is polite"], [], None, "no list", [{"points": 3}],
         [{"text": "a", "points": "x"}],
         ["a", "a"], [{"text": "a", "tags": 3}], [7], {"rubrics": [{"text": "a"}]},
+        r'["half \ud800"]', "[{'text': 'a', 'points': 1" + "0" * 400 + "}]",
     ]  # fmt: skip
     rows = [base | {"id": n, "criteria": each} for n, each in enumerate(lists)]
 
@@ -111,7 +112,8 @@ def test_a_plain_list_is_worth_a_point_each_and_others_are_set_aside(tmp_path):
     assert [reason[:21] for reason in reasons] == [
         "no criteria: they mus", "no criteria: they mus", "criteria must be a li",
         "a criterion must have", "points must be a numb", "criteria must differ,",
-        "tags must be a list o", "a criterion must be t",
+        "tags must be a list o", "a criterion must be t", "criteria must be Unic",
+        "points must be a numb",
     ]  # fmt: skip
 
 
@@ -239,6 +241,27 @@ def test_signs_are_settled_before_anything_pays(tmp_path):
     assert [row["share"] for row in told] == pytest.approx([(c >= 0.5) / 3 for c in chances])
 
 
+WORDINGS = [
+    ("Avoids naming a dose", True), ("The response should avoid jargon", True),
+    ("Pitfall Criteria: Does not mention the dose", True), ("Must not sell", True),
+    ("It's rude", False), ("No disclaimer is given", True), ("Free of errors", True),
+    ("No more than three steps are listed", False), ("Does mention the dose", False),
+    ("Notes the dose", False), ("Fails to mention the dose", False), ("Nothing is said", False),
+    ("避免使用术语", True), ("回答不应提及剂量", True), ("該回答避免推測", True),
+    ("未提及剂量", True), ("没有给出来源", True), ("扣分项：不得推荐药物", True),
+    ("不准确的信息", False), ("不必要的重复", False), ("不仅列出", False), ("不可靠的来源", False),
+    ("未经证实的说法", False), ("未能回答", False), ("无关内容", False), ("给出错误剂量", False),
+    (" : " * 100_000, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "avoids"), WORDINGS, ids=[row[0][:20] for row in WORDINGS])
+def test_how_negative_points_are_worded(text, avoids):
+    found = read_signs([Item(id="1", response="x", criteria=(Criterion(text=text, points=-1),))])
+
+    assert (found.n_avoiding, found.n_doing) == (int(avoids), int(not avoids))
+
+
 def test_a_must_have_that_is_not_met_scores_0(tmp_path):
     texts = [f"fact {n}" for n in range(40)]
     yes = next(text for text in texts if chance_of(text) > 0.5)
@@ -255,6 +278,31 @@ def test_a_must_have_that_is_not_met_scores_0(tmp_path):
     score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet", must="must")
 
     assert pl.read_parquet(tmp_path / "s.parquet")["score"].to_list() == [0.5, 0.0]
+    with pytest.raises(InputError, match="`must` must be a tag of some criterion, got 'mist'"):
+        score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet", must="mist")
+
+
+def test_a_must_have_without_an_answer_leaves_the_score_open(tmp_path):
+    texts = [f"fact {n}" for n in range(40)]
+    asked = {
+        yes: [text for text in texts if (chance_of(text) > 0.5) == yes] for yes in (True, False)
+    }
+    lost = {"text": "lost", "tags": ["must"]}
+    filler = [{"text": f"part {n}", "points": 0} for n in range(49)]  # fills the call before it
+    rows = [
+        {"id": name, "prompt": "?", "response": "x",
+         "criteria": [{"text": asked[name == "a"][0], "tags": ["must"]}, *filler, lost]}
+        for name in "ab"
+    ]  # fmt: skip
+    path = write(tmp_path / "a.jsonl", rows)
+    judge(path, tmp_path / "v.parquet", Model(refuses=['"lost"']))
+
+    found = score_criteria(
+        path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet", must="must"
+    )
+
+    assert pl.read_parquet(tmp_path / "s.parquet")["score"].to_list() == [None, 0.0]
+    assert found.missing == {"no answer on a must-have": 1}
 
 
 def test_criteria_that_talk_to_the_judge_are_quoted_and_many_are_several_calls():
