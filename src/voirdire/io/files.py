@@ -374,11 +374,14 @@ def files_of(source: str | Path, *, held: str = "verdicts") -> list[str | Path]:
     """List the files of a folder, sorted by name; return another source itself.
 
     Hidden files, lists of dropped rows, and stores of replies are left out; of items there may be
-    packed files too. Verdicts of two runs over one file, or of some parts of a file, are refused.
+    files of all formats, and packed ones. Verdicts of two runs over one file, or of some parts of a
+    file, are refused.
     """
     folder = Path(source)
-    packed = "" if held == "verdicts" else r"(?:\.gz|\.bz2|\.xz)?"
-    name = re.compile(rf"(?!\.)(?!.*\.dropped\.).*\.(?:parquet|jsonl|ndjson|csv){packed}", re.I)
+    endings = r"(?:parquet|jsonl|ndjson|csv)"
+    if held != "verdicts":
+        endings = r"(?:parquet|xlsx|(?:jsonl?|ndjson|csv|tsv)(?:\.gz|\.bz2|\.xz)?)"
+    name = re.compile(rf"(?!\.)(?!.*\.dropped\.).*\.{endings}", re.I)
     try:
         if str(source) == "-" or not folder.is_dir():
             return [source]

@@ -102,6 +102,9 @@ def list_parts(source: str | Path, shard: Shard | None = None) -> list[ItemPart]
     ------
     NoDataError
         If there is no such file.
+    InputError
+        If two have one name but for their endings: their outputs could not be told apart, nor items
+        without ids.
     """
     found: list[str | Path] = [source]
     if glob.has_magic(str(source)) and not Path(source).exists():
@@ -112,9 +115,17 @@ def list_parts(source: str | Path, shard: Shard | None = None) -> list[ItemPart]
             f"`source` must match files of items, got none for {str(source)!r}. Check the pattern."
         )
         raise NoDataError(msg)
-    if shard is None:
-        return [ItemPart(path) for path in files]
     parts = [ItemPart(path) for path in files]
+    names: dict[str, Path] = {}
+    for part in parts:
+        if (other := names.setdefault(part.name, part.path)) is not part.path:
+            msg = (
+                f"`source` must hold files of different names, got {str(other)!r} and "
+                f"{str(part.path)!r}. Rename one, or name one of their folders."
+            )
+            raise InputError(msg)
+    if shard is None:
+        return parts
     if len(files) < shard.of:
         parts = [part for path in files for part in _cut(path)]
     return parts[shard.number - 1 :: shard.of]
@@ -136,13 +147,7 @@ def _cut(path: Path) -> Iterable[ItemPart]:
 def name_outputs(
     parts: Iterable[ItemPart], folder: Path, *, about: Mapping[str, Any], suffix: str
 ) -> dict[Path, ItemPart]:
-    """Name the output of each part by a hash of its file and of `about`, what is done with it.
-
-    Raises
-    ------
-    InputError
-        If two parts have one name: two files of one name and one content.
-    """
+    """Name the output of each part by a hash of its file and of `about`, what is done with it."""
     named: dict[Path, ItemPart] = {}
     keys: dict[Path, str] = {}
     for part in parts:
@@ -152,11 +157,5 @@ def name_outputs(
             key.update(encode_json(dict(about)))
             keys[part.path] = key.hexdigest()[:16]
         target = folder / f"{part.name}.{keys[part.path]}{suffix}"
-        if target in named:
-            msg = (
-                f"`source` must hold each file once, got the same in {str(named[target].path)!r} "
-                f"and {str(part.path)!r}. Remove one."
-            )
-            raise InputError(msg)
         named[target] = part
     return named

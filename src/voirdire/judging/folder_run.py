@@ -120,7 +120,8 @@ def judge_folder(
     Raises
     ------
     InputError
-        If there are no files; if two are the same; if the output is no folder.
+        If there are no files; if two have one name; if the output is no folder, or that of the
+        items.
 
     Notes
     -----
@@ -202,7 +203,7 @@ def plan_folder(
     made = plan(threshold=settings.threshold, judged=settings.judged, whole=False)
     check_behavior(settings.behavior, made.rubric)
     verdict_format(Path(f"any{suffix}"))
-    folder = make_folder(output)
+    folder = make_folder(output, source)
     share = Shard.read(shard) if isinstance(shard, str) else shard
     about = {"fingerprint": made.fingerprint} | list_settings(settings)
     outputs = name_outputs(list_parts(source, share), folder, about=about, suffix=suffix)
@@ -216,9 +217,12 @@ def plan_folder(
     )
 
 
-def make_folder(output: str | Path) -> Path:
-    """Make the folder of an output where it is missing."""
+def make_folder(output: str | Path, source: str | Path) -> Path:
+    """Make the folder of an output where it is missing; a later run would read what is in it."""
     folder = Path(output)
+    if folder.resolve() == Path(source).resolve():
+        msg = f"`output` must be another folder than that of the items, got {str(output)!r}. "
+        raise InputError(f"{msg}Name another.")
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

@@ -114,7 +114,7 @@ def score_folder(
     files = [Path(x) for part in given if isinstance(part, str | Path) for x in files_of(part)]
     about["verdicts"] = [(x.name, x.stat().st_size, x.stat().st_mtime_ns) for x in files]
     share = Shard.read(shard) if isinstance(shard, str) else shard
-    folder = make_folder(output)
+    folder = make_folder(output, source)
     outputs = name_outputs(list_parts(source, share), folder, about=about, suffix=suffix)
     if told.store is None:
         told = replace(told, store=name_store(folder, share))

@@ -1,12 +1,15 @@
 """A folder of files is judged into a folder of verdicts: each file once, whatever happens."""
 
+import gzip
 import json
+import sys
 from collections import Counter
 from functools import partial
 
 import polars as pl
 import pytest
 
+import voirdire.cli
 from judging.llm.counted_runs import CONCURRENCY, RUBRIC, Runs, item_line, probability, wait_until
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_verdicts
@@ -55,7 +58,7 @@ def judge(source, output, model, **about):
 
 
 def read(folder):
-    frames = [pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))]
+    frames = [pl.read_parquet(path, glob=False) for path in sorted(folder.glob("*.parquet"))]
     return pl.concat(frames)
 
 
@@ -188,10 +191,53 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
         judge(items, tmp_path / "out", Model(), limit=1)
     with pytest.raises(NoDataError, match="must match files of items"):
         judge(tmp_path / "*.csv", tmp_path / "out", Model())
+    with pytest.raises(InputError, match="must be another folder than that of the items"):
+        judge(items, items / ".", Model())
     (items / "sub").mkdir()
-    (items / "sub" / "a.jsonl").write_bytes((items / "a.jsonl").read_bytes())
-    with pytest.raises(InputError, match="must hold each file once, got the same in"):
+    (items / "sub" / "a.jsonl").write_text(item_line(9))
+    with pytest.raises(InputError, match=r"different names, got '.*a.jsonl' and '.*sub/a.jsonl'"):
         judge(str(items / "**/*.jsonl"), tmp_path / "out", Model())
+    (items / "a.jsonl.gz").write_bytes(b"")
+    with pytest.raises(InputError, match=r"different names, got '.*a.jsonl' and '.*a.jsonl.gz'"):
+        judge(items, tmp_path / "out", Model(), shard="1/2")
+
+
+def test_files_of_every_format_of_items_are_judged_and_others_are_left(tmp_path):
+    items = tmp_path / "in"
+    items.mkdir()
+    rows = [json.loads(item_line(n)) for n in range(8)]
+    frames = [pl.DataFrame([row]) for row in rows]
+    (items / "a b.jsonl").write_text(item_line(0))
+    (items / "中 文.v1..JSONL.gz").write_bytes(gzip.compress(item_line(1).encode()))
+    frames[2].write_csv(items / "c.csv")
+    frames[3].write_csv(items / "d[1]*.tsv", separator="\t")
+    (items / "e.json").write_text(json.dumps([rows[4]]))
+    frames[5].write_parquet(items / "f.PARQUET")
+    (items / "g.ndjson").symlink_to(tmp_path / "g.jsonl")
+    (tmp_path / "g.jsonl").write_text(item_line(6))
+    for name in (".hidden.jsonl", "a.dropped.jsonl", "readme.md", "a.jsonl.part"):
+        (items / name).write_text(item_line(7))
+    (items / "dangling.jsonl").symlink_to(tmp_path / "nothing.jsonl")
+    (items / "folder.jsonl").mkdir()
+
+    found = judge(items, items / "out", Model())
+
+    assert (found.failed, found.judged.n_items) == ({}, 7)
+    assert {*read(items / "out")["item"]} == {row["id"] for row in rows[:7]}
+    assert judge(items, items / "out", Model()).n_files_there == 7
+
+
+def test_the_command_takes_a_pattern(tmp_path, monkeypatch, capsys):
+    write_files(tmp_path / "in", 2, 3)
+    asked = ["judge", str(tmp_path / "in" / "[ab].jsonl"), "-o", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["voirdire", *asked])
+    voirdire.cli.run()
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
+
+    monkeypatch.setattr(sys, "argv", ["voirdire", *[x.replace("[ab]", "[xy]") for x in asked]])
+    with pytest.raises(SystemExit):
+        voirdire.cli.run()
+    assert "must be a file that exists" in capsys.readouterr().err
 
 
 @pytest.mark.ci
