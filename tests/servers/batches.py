@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 STATES = ("validating", "in_progress", "finalizing")
 
@@ -34,8 +35,8 @@ class BatchServer:
         Requests by their item.
     batches : list of dict
         As the server describes them.
-    has_batches : bool
-        Whether the routes are there.
+    has_batches, has_more : bool
+        Whether the routes are there, and whether the list of batches always has another page.
     """
 
     def __init__(self):
@@ -43,7 +44,7 @@ class BatchServer:
         self.reply = lambda body: "{}"
         self.live, self.batched = Counter(), Counter()
         self.files, self.batches, self.live_bodies = {}, [], []
-        self.has_batches = True
+        self.has_batches, self.has_more = True, False
         self.n_uploads = 0
         self.refused = None  # what is wrong with every batch
         self.breaks = ""  # whether the connection breaks before or after the next submission
@@ -130,13 +131,15 @@ class _Handler(BaseHTTPRequestHandler):
         if not made.has_batches:
             self.send(404, {"error": {"message": "no such route"}})
         elif path == "/batches":
-            self.send(200, {"object": "list", "data": made.batches[::-1], "has_more": False})
+            self.send(
+                200, {"object": "list", "data": made.batches[::-1], "has_more": made.has_more}
+            )
         elif path.startswith("/batches/"):
             batch = next(row for row in made.batches if row["id"] == path.split("/")[2])
             made.advance(batch)
             self.send(200, batch)
         else:
-            self.send(200, made.files[path.split("/")[2]])
+            self.send(200, made.files[unquote(path.split("/")[2])])
 
     def do_POST(self):
         made, path, data = self.server.made, self.path.removeprefix("/v1"), self.read()

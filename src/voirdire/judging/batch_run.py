@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -296,7 +296,7 @@ class _Recorded:
 
 
 class _Response(msgspec.Struct):
-    status_code: int = 200
+    status_code: Annotated[int, msgspec.Meta(ge=100, le=999)] = 200
     body: msgspec.Raw = msgspec.Raw(b"{}")
 
 
@@ -334,8 +334,10 @@ class _Run:
         try:
             found = msgspec.json.decode(state.read_bytes(), type=BatchFile)
         except (OSError, msgspec.DecodeError) as error:
-            msg = f"{state}: must say what is known of {path.name}, and cannot be read. Remove both"
-            raise InputError(f"{msg}: nothing of them was submitted, or name another.") from error
+            msg = (
+                f"{state}: must say what is known of {path.name}, and cannot be read. Name another"
+            )
+            raise InputError(f"{msg} folder: a batch of it may be under way.") from error
         if found.fingerprint != self._fingerprint:
             msg = f"`batch` must be a folder of this judge, got {str(self._folder)!r} with requests"
             raise InputError(f"{msg} of another. Name another folder.")
@@ -373,14 +375,12 @@ class _Run:
         for file in self._files:
             if not file.is_awaited or file.batch is None:
                 continue
-            batch = await self._endpoint.get(file.batch)
-            if cancel and batch.status not in (*ENDED, "cancelling"):
-                batch = await self._endpoint.cancel(file.batch)
-            if batch.status in ENDED:
-                ids = (batch.output_file_id, batch.error_file_id)
-                for kind, file_id in zip(_RESULTS, ids, strict=True):
-                    if file_id and not file.result(kind).exists():
-                        await self._endpoint.download(file_id, file.result(kind))
+            try:
+                batch = await self._update(file, file.batch, cancel=cancel)
+            except NoBatchesError:
+                msg = f"{file.path}: the server knows its batch {shorten(file.batch)} no more. Ask "
+                msg += "the server that it was sent to, or name another folder to ask anew."
+                raise ServerError(msg) from None
             file.keep(batch)
             if batch.status == "failed" and not file.results:
                 file.path.unlink()
@@ -388,6 +388,18 @@ class _Run:
                 why = batch.complaint or "no reason"
                 msg = f"{file.path}: the server refused the batch: {why}. Its file is removed;"
                 raise ServerError(f"{msg} mend what it says, and run again.")
+
+    async def _update(self, file: BatchFile, name: str, *, cancel: bool) -> Batch:
+        """Ask how far a batch is, and get its results once it ended."""
+        batch = await self._endpoint.get(name)
+        if cancel and batch.status not in (*ENDED, "cancelling"):
+            batch = await self._endpoint.cancel(name)
+        if batch.status in ENDED:
+            ids = (batch.output_file_id, batch.error_file_id)
+            for kind, file_id in zip(_RESULTS, ids, strict=True):
+                if file_id and not file.result(kind).exists():
+                    await self._endpoint.download(file_id, file.result(kind))
+        return batch
 
     # The calls -----------------------------------------------------------------------------------
 
@@ -477,7 +489,7 @@ class _Run:
         recorded = _Recorded(self._model.connection)
         self._model.connection, live = recorded, self._model.connection  # type: ignore[assignment]
         seen: set[str] = set()
-        writer = _Requests(self._folder, n_before=len(self._files))
+        writer = _Requests(self._folder)
         try:
             for _, call, blobs in self._calls(stream):
                 name = self._id(call, len(blobs))
@@ -527,13 +539,15 @@ class _Run:
 class _Requests:
     """Writes files of requests, none beyond what an endpoint takes."""
 
-    def __init__(self, folder: Path, *, n_before: int) -> None:
-        self._folder, self._number = folder, n_before
+    def __init__(self, folder: Path) -> None:
         self._written: list[tuple[Path, int]] = []
         self._file: Any = None
         self._n = self._size = 0
         for path in folder.glob(".requests-*.jsonl"):  # of a run that was killed
             path.unlink()
+        self._folder = folder
+        taken = [path.stem.rpartition("-")[2] for path in folder.glob("*-*.json*")]
+        self._number = max((int(x) for x in taken if x.isdecimal()), default=0)
 
     def add(self, custom_id: str, body: bytes) -> None:
         head = f'{{"custom_id":"{custom_id}","method":"POST","url":"/v1/chat/completions","body":'

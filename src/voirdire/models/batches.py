@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -27,6 +28,11 @@ _OUR_KEY = "voirdire"
 _MOST_LISTED = 100
 _NO_ROUTE = (404, 405, 501)
 _PATH = "/v1/chat/completions"
+
+
+def _name(given: Any) -> str:
+    """Write what a server calls something as a part of a path."""
+    return quote(str(given), safe="")
 
 
 class NoBatchesError(Exception):
@@ -106,32 +112,39 @@ class BatchEndpoint:
 
     async def _find(self, key: str) -> Batch | None:
         """Find the batch that an earlier run submitted, perhaps just before it was killed."""
-        after = ""
-        while True:
+        after, seen = "", set[str]()
+        while after not in seen:  # of a server that knows no pages, all are the first
+            seen.add(after)
             page = await self._json("GET", f"/batches?limit={_MOST_LISTED}{after}")
             rows = [row for row in page.get("data") or () if isinstance(row, dict)]
             for row in rows:
                 if (row.get("metadata") or {}).get(_OUR_KEY) == key:
                     return self._batch(row)
             if not (page.get("has_more") and rows):
-                return None
-            after = f"&after={rows[-1].get('id')}"
+                break
+            after = f"&after={_name(rows[-1].get('id'))}"
+        return None
 
     async def get(self, batch_id: str) -> Batch:
         """Return a batch as it is now."""
-        return self._batch(await self._json("GET", f"/batches/{batch_id}"))
+        return self._batch(await self._json("GET", f"/batches/{_name(batch_id)}"))
 
     async def cancel(self, batch_id: str) -> Batch:
         """Cancel a batch; requests that are done keep their results."""
-        return self._batch(await self._json("POST", f"/batches/{batch_id}/cancel", body={}))
+        path = f"/batches/{_name(batch_id)}/cancel"
+        return self._batch(await self._json("POST", path, body={}))
 
     async def download(self, file_id: str, target: Path) -> None:
         """Write a file of results, whole or not at all."""
         unfinished = target.with_name(f".{target.name}.unfinished")
         answer = await self._connection.exchange(
-            "GET", f"/files/{file_id}/content", into=unfinished
+            "GET", f"/files/{_name(file_id)}/content", into=unfinished
         )
         self._check(answer.status, answer.body, what=f"the results {file_id}")
+        with unfinished.open("rb") as file:
+            start = file.read(2_000)
+        if start.strip()[:1] not in (b"", b"{"):
+            raise self._refusal("sent what are no results", start, answer.status)
         unfinished.replace(target)
 
     async def _json(

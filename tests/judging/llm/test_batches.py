@@ -10,7 +10,7 @@ import pytest
 from judging.llm.counted_runs import RUBRIC, expected_verdicts, item_line, probability, write_items
 from servers.batches import name_of, running_batch_server
 from voirdire.errors import CostLimitReachedError, InputError, ServerError
-from voirdire.judging import LlmJudge, Price, judge_by_batches, judge_file
+from voirdire.judging import LlmJudge, Price, batch_run, judge_by_batches, judge_file
 from voirdire.rubrics import rubric_from_text
 
 TINY = rubric_from_text(RUBRIC)
@@ -165,6 +165,96 @@ def test_without_a_batch_endpoint_the_requests_are_for_another_program(tmp_path,
 
     assert run().judged.n_items == 60
     assert verdicts(tmp_path / "out.parquet").equals(expected_verdicts(60))
+
+
+def test_a_batch_that_is_refused_takes_no_other_with_it(tmp_path, run, server, monkeypatch):
+    monkeypatch.setattr(batch_run, "_MOST_REQUESTS", 20)
+    monkeypatch.setattr(batch_run, "_PILOT_ITEMS", 10)
+    run()
+    server.batches[0] |= {"status": "failed", "errors": {"data": [{"message": "too long"}]}}
+    with pytest.raises(
+        ServerError, match=r"0001.*refused the batch: too long. Its file is removed"
+    ):
+        run()
+    found = finish(run)
+
+    assert [row.path.stem[-4:] for row in found.batches] == ["0002", "0003", "0004"]
+    assert [row.n_requests for row in found.batches] == [20, 10, 10]
+    assert Counter({f"item-{n}": 1 for n in range(60)}) == server.live + server.batched
+
+
+def change_results(server, change):
+    """Let the server change the rows of results."""
+    keep = server.keep
+
+    def changed(text):
+        rows = [json.loads(line) for line in text.splitlines()]
+        if "response" not in rows[0]:  # requests
+            return keep(text)
+        server.keep = keep
+        return keep("\n\n".join(json.dumps(row) for row in change(rows)))
+
+    server.keep = changed
+
+
+BODIES = [None, [], "x", 7, {}, {"choices": None}, {"choices": [{"message": {"content": None}}]}]
+
+
+def test_whatever_results_hold_each_item_is_answered_or_a_failure(tmp_path, run, server):
+    def change(rows):
+        for row, body in zip(rows, BODIES, strict=False):
+            row["response"]["body"] = body
+        for row, status in zip(rows[7:], (10**30, -1, "200", None), strict=False):
+            row["response"]["status_code"] = status
+        rows[11] |= {"response": None, "error": "boom"}
+        return [*rows, {"custom_id": "no hash"}, {"custom_id": 7}, [], None]
+
+    change_results(server, change)
+    assert finish(run).judged.n_items == 60
+    read = pl.read_parquet(tmp_path / "out.parquet")
+    wrong = read.filter(pl.col("failure").is_null()).join(
+        expected_verdicts(60).unpivot(index="item", variable_name="question"),
+        on=["item", "question"],
+    ).filter(pl.col("probability") != pl.col("value"))  # fmt: skip
+    assert (read.height, wrong.height) == (120, 0)
+
+
+def test_odd_names_endless_lists_and_results_that_are_none(tmp_path, run, server):
+    keep = server.keep
+    server.has_more = True
+    run()
+    server.has_more = False
+
+    def keep_elsewhere(text):
+        server.files["../x y?\r\nz#/"] = text
+        return "../x y?\r\nz#/"
+
+    server.keep = lambda text: keep("<html>Try again later.</html>")
+    with pytest.raises(ServerError, match="sent what are no results: <html>Try again"):
+        finish(run)
+    assert not list((tmp_path / "batch").glob("outputs-*"))
+    server.batches[0] |= {"status": "finalizing", "output_file_id": None}
+    server.batched.clear()
+    server.keep = keep_elsewhere
+    assert finish(run).judged.n_items == 60
+    assert verdicts(tmp_path / "out.parquet").equals(expected_verdicts(60))
+
+
+def test_a_state_that_is_damaged_and_a_batch_that_is_gone_submit_nothing(tmp_path, run, server):
+    run()
+    server.has_batches = False
+    with pytest.raises(ServerError, match="the server knows its batch batch-0 no more"):
+        run()
+    server.has_batches = True
+    state = tmp_path / "batch" / "requests-0001.json"
+    whole = state.read_bytes()
+    for damaged in (b"", whole[:40], b"\xff\x00", b"{}", b"[]"):
+        state.write_bytes(damaged)
+        with pytest.raises(InputError, match="a batch of it may be under way"):
+            run()
+    state.write_bytes(whole)
+    assert finish(run).judged.n_items == 60
+    assert len(server.batches) == 1
 
 
 def test_a_cancelled_batch_keeps_what_is_done(run, server):
