@@ -325,6 +325,11 @@ def _open_judge(judge: Any, settings: Mapping[str, Any]) -> Any:
 def _bind_judge(judge: Any, rubric: Rubric, *, judged: Judged) -> Answerer:
     if isinstance(judge, LlmJudge):
         return bind_model(judge, rubric)
+    if rubric.of_item:  # the others answer one list of questions for all items
+        msg = f"`judge` must be one language model for rubric {_quote(rubric.name)}, got"
+        raise InputError(
+            f"{msg} {_quote(getattr(judge, 'name', '') or type(judge).__name__)}. Name one."
+        )
     if isinstance(judge, CascadeJudge):
         return _bind_cascade(judge, rubric)
     if isinstance(judge, JuryJudge):

@@ -11,7 +11,7 @@ import voirdire
 import voirdire.cli
 from voirdire.errors import InputError
 from voirdire.io import read_items
-from voirdire.judging import LlmJudge, judge_file
+from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge, judge_file
 from voirdire.models import Capabilities
 from voirdire.records import Criterion, Item, Reply
 from voirdire.rewards import explain_criteria, read_signs, score_criteria
@@ -339,10 +339,32 @@ def test_verdicts_on_other_responses_are_refused(tmp_path):
         score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet")
 
 
+class Function:
+    """A judge in this process."""
+
+    name, questions, fingerprint, source = "mine", ("is_met",), "f", "local"
+    is_remote = sees_images = False
+
+    def probabilities(self, items):
+        return [[0.9] for _ in items]
+
+
+def test_juries_cascades_and_judges_in_process_are_refused(tmp_path):
+    path = write(tmp_path / "a.jsonl", made_rows(1))
+    first, second = (LlmJudge(model=Model(), probability="stated", name=name) for name in "ab")
+    cascade = CascadeJudge(first=Function(), then=second, unsure=(0.2, 0.8))
+
+    for each in ("local", Function(), cascade, JuryJudge(judges=(first, second))):
+        with pytest.raises(
+            InputError, match="must be one language model for rubric 'criteria', got"
+        ):
+            judge_file(path, tmp_path / "v.parquet", judge=each, rubric="criteria")
+
+
 def test_items_without_criteria_are_refused_in_memory():
     asked = LlmJudge(model=Model(), probability="stated")
 
     with pytest.raises(InputError, match="criteria"):
         voirdire.judge([Item(id="1", response="x")], judge=asked, rubric="criteria")
-    with pytest.raises(InputError, match="is_met"):
+    with pytest.raises(InputError, match="one language model"):
         voirdire.judge([Item(id="1", response="x")], judge="local", rubric="criteria")
