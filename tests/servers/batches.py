@@ -67,6 +67,9 @@ class BatchServer:
             return
         if batch["status"] in STATES[:-1]:
             batch["status"] = STATES[STATES.index(batch["status"]) + 1]
+            n = self.files[batch["input_file_id"]].count("\n")
+            n_done = {"validating": 0, "in_progress": n // 4, "finalizing": n}[batch["status"]]
+            batch["request_counts"] = {"total": n, "completed": n_done, "failed": 0}
             return
         lines = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
         outputs, failed, statuses = [], [], Counter()

@@ -34,6 +34,7 @@ from voirdire.judging.binding import BoundCascade, BoundJudge, check_behavior, p
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.calls import CallFailure, decode_attempt, encode_attempt, read_stored
 from voirdire.judging.file_run import judge_source
+from voirdire.judging.folder_run import make_folder
 from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import SetAside, open_replies
 from voirdire.judging.prompts import new_nonce
@@ -145,7 +146,7 @@ class BatchRun(Tabular, rows="batches"):
     batches : tuple of BatchFile
         All its files of requests.
     n_waiting : int
-        Requests that the run waits for.
+        Requests of the files that the run waits for: their results come together.
     cost : float or None
         US dollars that those cost, about; None where the price is not known.
     judged : JudgingSummary or None
@@ -220,8 +221,7 @@ def judge_by_batches(
     check_behavior(told.behavior, plan.rubric)
     bound, model = _check_judge(plan.judge)
     items = ItemSource(source=source, layout=told)
-    place = Path(folder)
-    place.mkdir(exist_ok=True)
+    place = make_folder(folder, name="batch")
     with ExitStack() as stack:
         replies = stack.enter_context(open_replies(told.replies, output=output))
         if replies.opened is None:
@@ -236,7 +236,7 @@ def judge_by_batches(
             return islice(items.stream(plan, SetAside()), told.limit)
 
         loop.run(run.look_after(cancel=cancel))
-        if run.count_waiting():
+        if run.is_waiting:
             return run.summary()
         loop.run(run.take(stream))
         if not live and not cancel:
@@ -248,7 +248,7 @@ def judge_by_batches(
                 paid = 0.0 if record.calls is None else record.calls.cost or 0.0
                 loop.run(run.write(stream, paid=paid))
                 loop.run(run.submit())
-                if run.count_waiting():
+                if run.is_waiting:
                     return run.summary()
         if cancel:
             return run.summary()
@@ -346,17 +346,19 @@ class _Run:
 
     def summary(self, judged: JudgingSummary | None = None) -> BatchRun:
         """Say how far it is."""
-        costs = [file.cost for file in self._files if file.is_awaited]
+        awaited = [file for file in self._files if file.is_awaited]
+        costs = [file.cost for file in awaited]
         return BatchRun(
             batches=tuple(self._files),
-            n_waiting=self.count_waiting(),
+            n_waiting=sum(file.n_requests for file in awaited),
             cost=None if None in costs else sum(filter(None, costs)),
             judged=judged,
         )
 
-    def count_waiting(self) -> int:
-        """Count the requests that have no result yet."""
-        return sum(file.n_requests - file.n_done for file in self._files if file.is_awaited)
+    @property
+    def is_waiting(self) -> bool:
+        """Whether results are to come; all may be done, and their file not be there yet."""
+        return any(file.is_awaited for file in self._files)
 
     # The server's side ---------------------------------------------------------------------------
 

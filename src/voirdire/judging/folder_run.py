@@ -217,16 +217,18 @@ def plan_folder(
     )
 
 
-def make_folder(output: str | Path, source: str | Path) -> Path:
-    """Make the folder of an output where it is missing; a later run would read what is in it."""
+def make_folder(
+    output: str | Path, source: str | Path | None = None, *, name: str = "output"
+) -> Path:
+    """Make a folder where it is missing; not that of the items, which a later run would read."""
     folder = Path(output)
-    if folder.resolve() == Path(source).resolve():
-        msg = f"`output` must be another folder than that of the items, got {str(output)!r}. "
+    if source is not None and folder.resolve() == Path(source).resolve():
+        msg = f"`{name}` must be another folder than that of the items, got {str(output)!r}. "
         raise InputError(f"{msg}Name another.")
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        msg = f"`output` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
+        msg = f"`{name}` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
         raise InputError(f"{msg}Name another.") from error
     return folder
 

@@ -10,7 +10,7 @@ import pytest
 from judging.llm.counted_runs import RUBRIC, expected_verdicts, item_line, probability, write_items
 from servers.batches import name_of, running_batch_server
 from voirdire.errors import CostLimitReachedError, InputError, ServerError
-from voirdire.judging import LlmJudge, Price, batch_run, judge_by_batches, judge_file
+from voirdire.judging import LlmJudge, Price, judge_by_batches, judge_file
 from voirdire.rubrics import rubric_from_text
 
 TINY = rubric_from_text(RUBRIC)
@@ -168,12 +168,12 @@ def test_without_a_batch_endpoint_the_requests_are_for_another_program(tmp_path,
 
 
 def test_a_batch_that_is_refused_takes_no_other_with_it(tmp_path, run, server, monkeypatch):
-    monkeypatch.setattr(batch_run, "_MOST_REQUESTS", 20)
-    monkeypatch.setattr(batch_run, "_PILOT_ITEMS", 10)
+    monkeypatch.setattr("voirdire.judging.batch_run._MOST_REQUESTS", 20)
+    monkeypatch.setattr("voirdire.judging.batch_run._PILOT_ITEMS", 10)
     run()
     server.batches[0] |= {"status": "failed", "errors": {"data": [{"message": "too long"}]}}
     with pytest.raises(
-        ServerError, match=r"0001.*refused the batch: too long. Its file is removed"
+        ServerError, match=r"0001.*refused the batch: too long\. Its file"
     ):
         run()
     found = finish(run)
@@ -280,6 +280,8 @@ def test_what_no_batch_can_do_is_refused_in_one_line(tmp_path, run, server):
                          judge="local")  # fmt: skip
     with pytest.raises(InputError, match="got votes: batches do nothing else"):
         run(probability="vote")
+    with pytest.raises(InputError, match="`batch` must be a folder, and"):
+        run(folder="items.jsonl")
     with pytest.raises(InputError, match="`store` must be one"):
         run(store=False)
     run()
