@@ -236,7 +236,7 @@ def judge_by_batches(
             return islice(items.stream(plan, SetAside()), told.limit)
 
         loop.run(run.look_after(cancel=cancel))
-        if run.is_waiting:
+        if run.is_waiting():
             return run.summary()
         loop.run(run.take(stream))
         if not live and not cancel:
@@ -248,7 +248,7 @@ def judge_by_batches(
                 paid = 0.0 if record.calls is None else record.calls.cost or 0.0
                 loop.run(run.write(stream, paid=paid))
                 loop.run(run.submit())
-                if run.is_waiting:
+                if run.is_waiting():
                     return run.summary()
         if cancel:
             return run.summary()
@@ -355,7 +355,6 @@ class _Run:
             judged=judged,
         )
 
-    @property
     def is_waiting(self) -> bool:
         """Whether results are to come; all may be done, and their file not be there yet."""
         return any(file.is_awaited for file in self._files)

@@ -116,9 +116,11 @@ class BatchEndpoint:
         while after not in seen:  # of a server that knows no pages, all are the first
             seen.add(after)
             page = await self._json("GET", f"/batches?limit={_MOST_LISTED}{after}")
-            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            data = page.get("data")
+            rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
             for row in rows:
-                if (row.get("metadata") or {}).get(_OUR_KEY) == key:
+                about = row.get("metadata")
+                if isinstance(about, dict) and about.get(_OUR_KEY) == key:
                     return self._batch(row)
             if not (page.get("has_more") and rows):
                 break

@@ -172,9 +172,7 @@ def test_a_batch_that_is_refused_takes_no_other_with_it(tmp_path, run, server, m
     monkeypatch.setattr("voirdire.judging.batch_run._PILOT_ITEMS", 10)
     run()
     server.batches[0] |= {"status": "failed", "errors": {"data": [{"message": "too long"}]}}
-    with pytest.raises(
-        ServerError, match=r"0001.*refused the batch: too long\. Its file"
-    ):
+    with pytest.raises(ServerError, match=r"0001.*refused the batch: too long\. Its file"):
         run()
     found = finish(run)
 
@@ -222,7 +220,9 @@ def test_whatever_results_hold_each_item_is_answered_or_a_failure(tmp_path, run,
 def test_odd_names_endless_lists_and_results_that_are_none(tmp_path, run, server):
     keep = server.keep
     server.has_more = True
+    server.batches += [{"id": "old", "metadata": "none"}, 7]
     run()
+    del server.batches[:2]
     server.has_more = False
 
     def keep_elsewhere(text):
