@@ -161,7 +161,7 @@ def _judge_by_batches(
     about: dict[str, Any] = {"judge": judge, "rubric": rubric, "settings": settings}
     with judging_of(source, store=settings.store, keeps=True) as tell:
         run = judging.judge_by_batches(
-            source, output, folder, live=live, cancel=cancel, progress=tell, **about
+            source, output, folder=folder, live=live, cancel=cancel, progress=tell, **about
         )
     tables = reporting.ResultTables(run if run.judged is None else run.judged)
     printed.print(run, tables)

@@ -162,8 +162,8 @@ class BatchRun(Tabular, rows="batches"):
 def judge_by_batches(
     source: str | Path,
     output: str | Path,
-    folder: str | Path,
     *,
+    folder: str | Path,
     judge: JudgeLike,
     rubric: Rubric | str | Path = "safety",
     live: bool = False,
@@ -180,12 +180,14 @@ def judge_by_batches(
 
     Parameters
     ----------
-    source, output, rubric
+    source, output
         As for `judge_file`.
     folder : str or path
         Where requests and results are kept; of one judge.
     judge : LlmJudge, str or path
         A model behind OpenAI's chat completions.
+    rubric
+        As for `judge_file`.
     live : bool, optional
         Ask now for what the batches did not answer.
     cancel : bool, optional

@@ -81,10 +81,14 @@ def score_folder(
 
     Parameters
     ----------
-    source, output, shard, suffix
+    source, output
         As for `voirdire.judging.judge_folder`.
-    reward, verdicts, judge, settings, progress
+    reward, verdicts, judge
         As for `score_file`. A model with `max_cost` judges the folder beforehand.
+    shard, suffix
+        As for `voirdire.judging.judge_folder`.
+    settings, progress
+        As for `score_file`.
     **changed
         Fields of `ScoringSettings`, each of which counts before that of `settings`.
 

@@ -39,7 +39,9 @@ def run(tmp_path, server):
         judge = LlmJudge(model="openai/test", base_url=server.url, price=PRICE,
                          **{"probability": "stated", **settings})  # fmt: skip
         out = tmp_path / "out.parquet"
-        return judge_by_batches(source, out, tmp_path / folder, judge=judge, rubric=TINY, **about)
+        return judge_by_batches(
+            source, out, folder=tmp_path / folder, judge=judge, rubric=TINY, **about
+        )
 
     return go_on
 
@@ -276,7 +278,7 @@ def test_it_costs_no_more_than_it_may(tmp_path, run, server):
 
 def test_what_no_batch_can_do_is_refused_in_one_line(tmp_path, run, server):
     with pytest.raises(InputError, match="`judge` must be a model behind OpenAI's chat"):
-        judge_by_batches(tmp_path / "items.jsonl", tmp_path / "o.parquet", tmp_path / "b",
+        judge_by_batches(tmp_path / "items.jsonl", tmp_path / "o.parquet", folder=tmp_path / "b",
                          judge="local")  # fmt: skip
     with pytest.raises(InputError, match="got votes: batches do nothing else"):
         run(probability="vote")
