@@ -885,7 +885,7 @@ class _Writing:
     places = (0,)
     seed = None
     shares_fence = False
-    calibrators = ()
+    questions = (None,)
 
     def __post_init__(self) -> None:
         writer = self.judge
@@ -900,6 +900,14 @@ class _Writing:
                 "max_tokens": self.settings.max_tokens,
             }
         )
+
+    def calls_of(self, _item: Item) -> _Writing:
+        """Give the calls about a draft: one."""
+        return self
+
+    def calibrators_of(self, _n_questions: int) -> tuple[()]:
+        """Calibrate nothing."""
+        return ()
 
     def call(self, item: Item, *, key: bytes, nonce: str | None = None) -> Call[Answers]:
         """Make the call about a draft."""
