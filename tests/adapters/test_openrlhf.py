@@ -226,7 +226,7 @@ def test_numbers_that_32_bits_cannot_square_are_missing(based_func):
 
 def test_what_a_template_does_not_end_was_cut_off():
     asked = {
-        "query": ["Hi<|im_end|>Yes.<|im_end|>", "Hi<|im_end|>Yes, bu", "Hi Yes"],
+        "query": ["Hi<|im_end|>Yes.<|im_end|>", "Hi<|im_end|>Yes, it", "Hi Yes"],
         "prompts": ["Hi<|im_end|>", "Hi<|im_end|>", "Hi "],
     }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,7 +74,7 @@ _AGAIN = (AccessError, RateLimitError, ModelTimeoutError, ServerError)
 """Errors of single requests that another try may not meet."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BatchFile:
     """A file of requests, and what is known of it: this is kept beside it as JSON.
 
@@ -129,12 +129,14 @@ class BatchFile:
         is_local = self.batch is None and not self.results
         return self.status not in (*ENDED, "taken") and (self.batch is not None or is_local)
 
-    def keep(self, batch: Batch | None = None) -> None:
-        """Write down what is known, also what the server says of its batch."""
+    def keep(self, batch: Batch | None = None, **changes: Any) -> BatchFile:
+        """Write down what is known now, also what the server says of its batch; return it."""
         if batch is not None:
-            self.batch, self.status = batch.id, batch.status
-            self.n_done, self.note = batch.n_done, batch.complaint
-        write_whole(self.path.with_suffix(".json"), msgspec.json.encode(self))
+            changes |= {"batch": batch.id, "status": batch.status}
+            changes |= {"n_done": batch.n_done, "note": batch.complaint}
+        known = replace(self, **changes)
+        write_whole(self.path.with_suffix(".json"), msgspec.json.encode(known))
+        return known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,8 +345,7 @@ class _Run:
         if found.fingerprint != self._fingerprint:
             msg = f"`batch` must be a folder of this judge, got {str(self._folder)!r} with requests"
             raise InputError(f"{msg} of another. Name another folder.")
-        found.file = str(path)  # the folder may have been moved
-        return found
+        return replace(found, file=str(path))  # the folder may have been moved
 
     def summary(self, judged: JudgingSummary | None = None) -> BatchRun:
         """Say how far it is."""
@@ -365,17 +366,17 @@ class _Run:
 
     async def submit(self) -> None:
         """Submit the files that are not; where there is no such route they stay local."""
-        for file in self._files:
+        for place, file in enumerate(self._files):
             if file.is_awaited and file.batch is None:
                 try:
-                    file.keep(await self._endpoint.submit(file.path))
+                    self._files[place] = file.keep(await self._endpoint.submit(file.path))
                 except NoBatchesError:
                     return
 
     async def look_after(self, *, cancel: bool) -> None:
         """Ask how far the batches are, and get the results of those that ended."""
         await self.submit()  # those of a run that was killed before
-        for file in self._files:
+        for place, file in enumerate(self._files):
             if not file.is_awaited or file.batch is None:
                 continue
             try:
@@ -384,7 +385,7 @@ class _Run:
                 msg = f"{file.path}: the server knows its batch {shorten(file.batch)} no more. Ask "
                 msg += "the server that it was sent to, or name another folder to ask anew."
                 raise ServerError(msg) from None
-            file.keep(batch)
+            self._files[place] = file.keep(batch)
             if batch.status == "failed" and not file.results:
                 file.path.unlink()
                 file.path.with_suffix(".json").unlink()
@@ -480,9 +481,9 @@ class _Run:
         if found.n_lines and not found.n_used:
             msg = f"{self._folder}: results must answer the requests there, got those of others."
             raise InputError(f"{msg} Was the file of items changed? Name another folder.")
-        for file in files:
-            file.status = "taken"
-            file.keep()
+        for place, file in enumerate(self._files):
+            if file in files:
+                self._files[place] = file.keep(status="taken")
 
     async def write(self, stream: Callable[[], Iterator[Item]], *, paid: float) -> None:
         """Write the requests of the calls that are missing, as the model would send them.
@@ -510,9 +511,8 @@ class _Run:
             target = path.with_name(path.name.removeprefix("."))
             file = BatchFile(file=str(target), fingerprint=self._fingerprint, paid=paid,
                              n_requests=n_requests, cost=self._cost(n_requests))  # fmt: skip
-            file.keep()
+            self._files.append(file.keep())
             path.replace(target)
-            self._files.append(file)
             paid = 0.0
 
     def _cost(self, n_requests: int) -> float | None:

@@ -237,14 +237,18 @@ def forecast_anytime(
 
     Parameters
     ----------
-    judge, humans, constants, epsilon, epsilon_mode, **labels
+    judge, humans
         As for `anytime_test`, of the items so far: at least 20.
     n_planned : int
         Items of the whole study (clusters, where there are some).
+    constants, epsilon, epsilon_mode
+        As for `anytime_test`.
     n_continuations : int, optional
         How many continuations are drawn.
     seed : int, optional
         Of the draws.
+    **labels
+        Further arguments of `anytime_test`.
 
     Returns
     -------
