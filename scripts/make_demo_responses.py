@@ -24,10 +24,8 @@ import numpy as np
 from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compare
 
 from voirdire.judging.local.features import cue_phrases
-from voirdire.probes.text import language_of
-from voirdire.records import Item, Message
+from voirdire.probes.text import draw_for, join_sentences, language_of, split_sentences
 from voirdire.rubrics import load_rubric
-from voirdire.studies.reward.degenerate import write_degenerate_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,6 +36,7 @@ Row = dict[str, Any]
 
 SEED = 20_251
 BASE_SEED = 20_252
+FEWEST_WORDS = 8
 LANGUAGES = ("en", "zh")
 SHOWN = ("id", "behavior", "language", "group", "prompt", "response")
 """What the package holds of a response; the truth stays here."""
@@ -201,9 +200,24 @@ def nonsense_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def nonsense_texts(row: Row) -> Iterator[tuple[str, str]]:
-    """Give what an examination compares with the response, and all phrases of the judge."""
-    prompt = (Message(role="user", content=row["prompt"]),)
-    yield from write_degenerate_texts(Item(id=row["id"], prompt=prompt, response=row["response"]))
+    """Give texts made of the response that say nothing, and all phrases of the judge."""
+    text, language = row["response"], language_of(row["response"])
+    words = list(text.strip()) if language == "zh" else text.split()
+    if len(words) >= FEWEST_WORDS:
+        order = draw_for(row["id"], "shuffled_words").permutation(len(words))
+        shuffled = join_sentences([words[place] for place in order], language)
+        if shuffled.split() != text.split():
+            yield "shuffled_words", shuffled
+    sentences = split_sentences(text)
+    if len(sentences) >= 2:
+        drawn = sentences[int(draw_for(row["id"], "repeated").integers(len(sentences)))]
+        repeated = join_sentences([drawn] * len(sentences), language)
+        if repeated.split() != text.split():
+            yield "repeated_sentence", repeated
+    if text.strip():
+        yield "empty", ""
+    if row["prompt"].strip():
+        yield "echoed_prompt", row["prompt"]
     language = language_of(f"{row['prompt']} {row['response']}")
     yield "lexicon", ("，" if language == "zh" else ", ").join(cue_phrases(language))
 

@@ -10,7 +10,6 @@ import time
 import pytest
 
 from cli.test_cascade import (  # noqa: F401  # two fixtures among them
-    PROGRAM,
     UNSURE,
     VAGUE,
     expected_of,
@@ -19,6 +18,7 @@ from cli.test_cascade import (  # noqa: F401  # two fixtures among them
     named_items,
     place,
 )
+from judging.llm.counted_runs import PROGRAM
 from judging_files import write_items
 from servers.faulty import running_faulty_server
 from voirdire.judging import LocalJudge
@@ -36,6 +36,17 @@ EXAMINE = (
     *("examine-reward", "comparisons.jsonl", "--reward", "reward.json"),
     *("--judge", "cascade.yaml", "--resamples", "50", "--json", "--nonsense", "0"),
 )
+RECIPES = """
+schema: voirdire.recipes/1
+name: tiny
+version: "1"
+rubric: tiny
+recipes:
+  refuse:
+    - label: ideal
+    - label: less_good
+      sampled: {from: [required, undesired]}
+"""
 COMMANDS = pytest.mark.parametrize("words", [FIT, SCORE, EXAMINE], ids=["fit", "score", "examine"])
 
 
@@ -221,12 +232,13 @@ def synthesize(call, folder, writer):
     ]
     path = folder / "prompts.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "recipes.yaml").write_text(RECIPES, encoding="utf-8")
 
     def called(*options):
         return call(
             *("synthesize", "prompts.jsonl", "--model", "openai/writer", "--rubric", "tiny.yaml"),
             *("--base-url", writer.url, "--judge", "cascade.yaml", "--attempts", "1"),
-            *("-o", "written.jsonl", *options),
+            *("--recipes", "recipes.yaml", "-o", "written.jsonl", *options),
         )
 
     return called
