@@ -221,7 +221,7 @@ def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[Agreement
     apart *= 2 / np.maximum(n_labels * (n_labels - 1), 1)
     one, other, share = labels.pseudo_items
     size = np.count_nonzero(paired) / max(count_units(labels.units, paired), 1)
-    pseudo_codes = np.full((len(codes), len(one)), -1)
+    pseudo_codes = np.full((len(codes), len(one)), -1, dtype=codes.dtype)
     pseudo_codes[:2] = [one, other][: len(codes)]
     items = (codes, n_labels, apart)
     with_pseudo = (
