@@ -110,7 +110,7 @@ def test_calibrated_probabilities_are_better_on_new_items_and_pay_everywhere(
 
     assert done.code == 0
     assert sum(faulty_server.served.values()) == n_served  # replies are kept as they came
-    assert "  sorry: platt, Brier score 0." in done.err
+    assert "sorry by openai/test: Platt scaling lowers the Brier score from" in done.out
     document = json.loads(Path("calibration.json").read_text(encoding="utf-8"))
     raw, better, truth = (
         probabilities("raw.parquet"),
