@@ -259,7 +259,7 @@ def explain_criteria(
     rows = []
     for each, p, own in zip(item.criteria, chances.tolist(), points.tolist(), strict=True):
         is_met = None if math.isnan(p) else p >= threshold
-        share = own * is_met / whole if is_met is not None and whole else math.nan
+        share = float(own * is_met / whole) if is_met is not None and whole else math.nan
         rows.append(CriterionScore(criterion=each, probability=p, is_met=is_met, share=share))
     return tuple(rows)
 
