@@ -60,7 +60,8 @@ def score_command(
         In place of a reward: score by the criteria that the items bring, points of those that are
         met. The verdicts are of `voirdire judge --rubric criteria`.
     negative
-        With --criteria: what negative points mean. Default: as their wording says, if it is one.
+        With --criteria: what negative points mean. Default: met_is_bad, where no such criterion
+        says what a response avoids.
     clip
         With --criteria: clip the score of each item to 0 and 1, and not only their mean.
     """

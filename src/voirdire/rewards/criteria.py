@@ -82,11 +82,6 @@ class Signs:
     avoiding: tuple[str, ...] = ()
     doing: tuple[str, ...] = ()
 
-    @property
-    def are_mixed(self) -> bool:
-        """Whether both wordings occur, so that nobody can tell what a negative sign means."""
-        return bool(self.n_avoiding and self.n_doing)
-
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionScore:
@@ -188,13 +183,13 @@ def read_signs(items: Iterable[Item]) -> Signs:
 
 
 def _settle_signs(signs: Signs, negative: Negative | None) -> Negative | None:
-    """Say what negative points mean, or refuse to guess where both wordings occur."""
+    """Say what negative points mean, or refuse to guess where texts say what is avoided."""
     if negative is not None:
         check_choice("negative", negative, Negative)
     if not signs.n_avoiding + signs.n_doing:
         return None
-    if negative is not None or not signs.are_mixed:
-        return negative or ("met_is_good" if signs.n_avoiding else "met_is_bad")
+    if negative is not None or not signs.n_avoiding:
+        return negative or "met_is_bad"
 
     def quote(texts: Sequence[str]) -> str:
         return "; ".join(repr(shorten(text, width=60)) for text in texts)
@@ -202,8 +197,8 @@ def _settle_signs(signs: Signs, negative: Negative | None) -> Negative | None:
     msg = (
         f"`negative` must say what negative points mean: of the criteria with them "
         f"{signs.n_avoiding:,} say what a response avoids ({quote(signs.avoiding)}) and "
-        f"{signs.n_doing:,} what it does ({quote(signs.doing)}). Say negative='met_is_bad' or "
-        "negative='met_is_good', and correct the others."
+        f"{signs.n_doing:,} what it does ({quote(signs.doing)}). Say negative='met_is_bad' if "
+        "meeting any of them is bad, or negative='met_is_good' if it is good, and correct others."
     )
     raise InputError(msg)
 
@@ -230,7 +225,8 @@ def explain_criteria(
     threshold : float, optional
         A criterion is met from this probability on.
     negative : {"met_is_bad", "met_is_good"}, optional
-        What negative points mean; by default as the wording of the item's criteria says.
+        What negative points mean; by default that meeting such a criterion is bad, where none says
+        what a response avoids.
 
     Returns
     -------
@@ -292,8 +288,8 @@ def score_criteria(
     judge : str, optional
         Whose verdicts count, where they are of several judges.
     negative : {"met_is_bad", "met_is_good"}, optional
-        What negative points mean. By default as their wording says, where it says the same of all:
-        of "Avoids X" with -3 points, that a response which avoids it gets 3.
+        What negative points mean. By default that a criterion with them is bad to meet, where none
+        is worded as what a response avoids: "Avoids X" with -3 points may mean either.
     must : str, optional
         A tag: an item that does not meet all criteria with it scores 0; without an answer on one
         it has no score, unless another is not met.

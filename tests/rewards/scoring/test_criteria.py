@@ -233,7 +233,9 @@ def test_signs_are_settled_before_anything_pays(tmp_path):
     ):
         scored(good, bad, avoids)
     assert scored(good, bad).negative == "met_is_bad"
-    assert scored(good, avoids).negative == "met_is_good"
+    with pytest.raises(InputError, match="must say what negative points mean"):
+        scored(good, avoids)
+    assert scored(good, avoids, negative="met_is_bad").negative == "met_is_bad"
     assert scored(good).negative is None
     assert scored(good, bad, avoids, negative="met_is_good").negative == "met_is_good"
     told = json.loads(pl.read_parquet(tmp_path / "s.parquet")["criteria"][0])
