@@ -56,7 +56,7 @@ def judge(items, output, n_shards):
 
 
 def main():
-    n_items = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
+    n_items = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         n_items = write_items(folder / "in", n_items)
