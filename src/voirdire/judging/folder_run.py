@@ -277,7 +277,10 @@ _NOT_IN_KEYS = ("store", "retry_failures", "workers", "limit", "threshold", "jud
 
 
 def list_settings(settings: RunSettings) -> dict[str, Any]:
-    """List the settings that change what is written."""
+    """List the settings that change what is written; nothing names what a function does."""
+    if settings.make_item is not None:
+        msg = "`make_item` must be left out for a folder, whose outputs are named by what was done."
+        raise InputError(f"{msg} Write the rows that it makes to files first.")
     names = [row.name for row in fields(settings) if row.name not in _NOT_IN_KEYS]
     return {name: getattr(settings, name) for name in names}
 

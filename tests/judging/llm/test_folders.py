@@ -187,6 +187,8 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
     for shard in ("0/3", "4/3", "1", "a/b", "1/0"):
         with pytest.raises(InputError, match="as 3/100, got"):
             judge(items, tmp_path / "out", Model(), shard=shard)
+    with pytest.raises(InputError, match="`make_item` must be left out for a folder"):
+        judge(items, tmp_path / "out", Model(), make_item=lambda row: row)
     with pytest.raises(InputError, match="`limit` must be left out"):
         judge(items, tmp_path / "out", Model(), limit=1)
     with pytest.raises(NoDataError, match="must match files of items"):
