@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 from judging.llm.counted_runs import CONCURRENCY, RUBRIC, item_line, probability, wait_until
+from voirdire.errors import InputError
+from voirdire.scale import judge_with_ray
 
 pytestmark = pytest.mark.slow
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -113,3 +115,12 @@ def test_the_budget_is_that_of_the_cluster(tmp_path, start, faulty_server):
     assert process.returncode != 0
     assert "of the cluster is reached" in err
     assert 2.5 < spent <= 5 * 1.1
+
+
+def test_a_budget_without_a_price_is_refused(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text(item_line(0))
+    model = {"base_url": "https://judge.example/v1", "probability": "stated", "max_cost": 5.0}
+
+    with pytest.raises(InputError, match="`max_cost` needs the price of 'openai/test'"):
+        judge_with_ray(tmp_path / "in", tmp_path / "out", judge="openai/test", model=model)

@@ -46,6 +46,7 @@ class BatchServer:
         self.files, self.batches, self.live_bodies = {}, [], []
         self.has_batches, self.has_more = True, False
         self.n_uploads = 0
+        self.usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         self.refused = None  # what is wrong with every batch
         self.breaks = ""  # whether the connection breaks before or after the next submission
         self.url = ""
@@ -55,7 +56,7 @@ class BatchServer:
             "id": "c", "object": "chat.completion", "model": "served",
             "choices": [{"index": 0, "finish_reason": "stop",
                          "message": {"role": "assistant", "content": self.reply(body)}}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            "usage": self.usage,
         }  # fmt: skip
 
     def advance(self, batch):

@@ -526,12 +526,18 @@ class _Run:
 
     def _check_cost(self, n_requests: int, *, paid: float) -> None:
         most, cost = self._bound.judge.max_cost, self._cost(n_requests)
-        if most is None or cost is None:  # without a price there is no limit
+        if most is None or not n_requests:
             return
         spent = paid + sum((file.cost or 0.0) + file.paid for file in self._files)
-        if spent + cost > most:
+        if cost is None or spent + cost > most:
             for path in self._folder.glob(".requests-*.jsonl"):
                 path.unlink()
+            if cost is None:
+                msg = (
+                    "`max_cost` needs to know what a call costs, and the server counts no tokens. "
+                    "Nothing was submitted; leave it out."
+                )
+                raise InputError(msg)
             msg = (
                 f"The batch would cost about ${cost:.2g} beside ${spent:.2g} that are spent, and "
                 f"`max_cost` is ${most:.2g}. Nothing was submitted; raise it, or judge fewer items."

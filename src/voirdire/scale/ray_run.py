@@ -98,6 +98,10 @@ def judge_with_ray(
     order = _Order(str(judge), str(rubric), tuple(sorted(given.items())), told)
     planned = partial(plan_folder, source, output, shard=shard, suffix=suffix, settings=told)
     job = planned(plan=order.plan)
+    priced: Any = getattr(job.plan.judge, "judge", None)  # of a language model
+    if "max_cost" in limits and priced is not None and priced.known_price is None:
+        msg = f"`max_cost` needs the price of {priced.chat_model.name!r}, which is not known."
+        raise InputError(f"{msg} Declare it with `--price IN,OUT`, or as `price`.")
     began_here = not ray.is_initialized()
     with redirect_stdout(sys.stderr):  # where Ray says what becomes of its nodes
         if began_here:

@@ -276,6 +276,14 @@ def test_it_costs_no_more_than_it_may(tmp_path, run, server):
     assert run(max_cost=41 * A_CALL).n_waiting == 20  # it asked for 20 more at once
 
 
+def test_a_budget_is_refused_where_no_call_says_what_it_took(tmp_path, run, server):
+    server.usage = None
+    with pytest.raises(InputError, match="the server counts no tokens"):
+        run(max_cost=1.0)
+
+    assert (server.batches, list((tmp_path / "batch").glob("*"))) == ([], [])
+
+
 def test_what_no_batch_can_do_is_refused_in_one_line(tmp_path, run, server):
     with pytest.raises(InputError, match="`judge` must be a model behind OpenAI's chat"):
         judge_by_batches(tmp_path / "items.jsonl", tmp_path / "o.parquet", folder=tmp_path / "b",
