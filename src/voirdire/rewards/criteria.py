@@ -309,8 +309,8 @@ def score_criteria(
     Raises
     ------
     InputError
-        If negative points are worded in both ways and `negative` is not said; if no criterion has
-        the tag `must`; if a file cannot be read or written.
+        If a criterion with negative points says what a response avoids and `negative` is not said;
+        if no criterion has the tag `must`; if a file cannot be read or written.
 
     Notes
     -----
