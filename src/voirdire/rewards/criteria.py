@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import ExitStack
@@ -312,6 +313,11 @@ def score_criteria(
         If a criterion with negative points says what a response avoids and `negative` is not said;
         if no criterion has the tag `must`; if a file cannot be read or written.
 
+    Warns
+    -----
+    UserWarning
+        If the verdicts are labels without probabilities: `expected_score` then says no more.
+
     Notes
     -----
     See `explain_criteria` for the formula. A criterion without an answer is missing, never 0: it
@@ -330,6 +336,8 @@ def score_criteria(
     meaning = _settle_signs(signs.found, negative)
     rubric = load_rubric(_RUBRIC)
     stored = open_verdicts(verdicts, rubric=rubric, judge=judge)
+    for note in stored.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
     [question] = rubric.propositions
     threshold = select_threshold(stored.verdicts.threshold, (question,))
     limit = threshold if isinstance(threshold, float) else threshold[question]

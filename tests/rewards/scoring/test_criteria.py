@@ -370,3 +370,19 @@ def test_items_without_criteria_are_refused_in_memory():
         voirdire.judge([Item(id="1", response="x")], judge=asked, rubric="criteria")
     with pytest.raises(InputError, match="one language model"):
         voirdire.judge([Item(id="1", response="x")], judge="local", rubric="criteria")
+
+
+def test_labels_without_probabilities_are_said_to_be_such(tmp_path):
+    item = {"id": "1", "prompt": "?", "response": "x", "criteria": ["one", "two"]}
+    path = write(tmp_path / "a.jsonl", [item])
+    keys = [Criterion(text=text).key for text in ("one", "two")]
+    rows = [
+        {"item": f"1:{key}", "judge": "m", "question": "is_met", "label": label}
+        for key, label in zip(keys, (True, False), strict=True)
+    ]
+    pl.DataFrame(rows).write_parquet(tmp_path / "v.parquet")
+
+    with pytest.warns(UserWarning, match="labels without probabilities"):
+        found = score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet")
+
+    assert (found.mean, found.mean_expected) == (0.5, 0.5)
