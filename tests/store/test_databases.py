@@ -187,8 +187,10 @@ def test_a_store_that_may_only_be_read_is_read_and_says_so_when_written(path, li
 
 
 def test_a_file_that_another_program_holds_is_read_and_reported_when_written(path, monkeypatch):
-    monkeypatch.setattr("voirdire.store.reply_store._PATIENCE_S", 0.0)
-    monkeypatch.setitem(open_store.__globals__["_SQLITE_OPTIONS"], "timeout", 0.01)
+    monkeypatch.setattr("voirdire.store.database._PATIENCE_S", 0.0)
+    monkeypatch.setitem(
+        open_store.__globals__["Database"].__init__.__globals__["_SQLITE_OPTIONS"], "timeout", 0.01
+    )
     fill(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other, open_store(path) as store:
         other.execute("BEGIN IMMEDIATE")
@@ -221,6 +223,6 @@ def test_a_server_that_cut_its_connections_is_asked_again_until_it_stops_for_goo
                 connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
         assert len(store.get(1, [item(0), item(1)])) == 2
 
-    monkeypatch.setattr("voirdire.store.reply_store._PATIENCE_S", 0.0)
+    monkeypatch.setattr("voirdire.store.database._PATIENCE_S", 0.0)
     with store, pytest.raises(InputError, match="the store cannot be used"):
         store.put_now(1, [call(2)])

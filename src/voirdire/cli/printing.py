@@ -246,7 +246,7 @@ def keep_when_stopped(
         yield
     except KeyboardInterrupt:
         if keeps:
-            from voirdire.store.reply_store import read_address, show_address
+            from voirdire.store.database import read_address, show_address
 
             is_address = "://" in str(store)
             shown = show_address(read_address(str(store))) if is_address else store  # no password

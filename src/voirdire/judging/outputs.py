@@ -252,7 +252,7 @@ def open_replies(
     A missing or empty file becomes a store, or is none with `makes=False`.
     """
     from voirdire.store import ReplyStore, open_store
-    from voirdire.store.reply_store import read_address
+    from voirdire.store.database import read_address
 
     target = None if output is None else Path(output).resolve()
     place: object = replies.store

@@ -16,7 +16,7 @@ from voirdire.rewards.live.missing_numbers import MissingRewards
 from voirdire.rewards.live.turns import make_missing_scores
 from voirdire.rewards.model import make_reward_document
 from voirdire.rewards.training.watch import TrainingWatch
-from voirdire.store.reply_store import read_address, show_address
+from voirdire.store.database import read_address, show_address
 from voirdire.web.forms import RefusedError
 from voirdire.web.logs import log, log_error
 from voirdire.web.metrics import NO_PLACE, Metrics
