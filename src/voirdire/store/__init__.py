@@ -1,4 +1,4 @@
-"""Stores models' replies in SQLite by default, or in PostgreSQL for teams.
+"""Stores models' replies and people's answers in SQLite by default, or in PostgreSQL for teams.
 
 SQLAlchemy is imported when the first name that needs it is used.
 """

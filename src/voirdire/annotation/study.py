@@ -1,0 +1,518 @@
+"""A study: its items, who labels them, what they answered, and the table that is examined."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import secrets
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from voirdire._messages import shorten
+from voirdire._validation import check_count
+from voirdire.annotation.assignment import BLOCK, Task, assign_people, draw_order, list_tasks
+from voirdire.errors import InputError
+from voirdire.records import Item
+from voirdire.rubrics import rubric_from_text, rubric_to_yaml
+from voirdire.store import Answer, Seat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from voirdire.rubrics import Question, Rubric
+    from voirdire.store import AnnotationStore
+
+__all__ = ["COORDINATOR", "Study", "open_study", "start_study"]
+
+COORDINATOR = -1
+"""The seat of whoever runs the study; his answers are gold labels, and never a person's."""
+
+CANNOT_TELL = "can't tell"
+MOST_TEXT, MOST_NOTE = 20_000, 2_000
+"""Characters of an answer of text, and of a note."""
+
+_NOBODY = b"\0" * 32
+
+
+@dataclass
+class TaskState:
+    """What somebody has said about a task; None is "can't tell"."""
+
+    answers: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float | None] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    is_flagged: bool = False
+
+
+def start_study(
+    store: AnnotationStore,
+    *,
+    rubric: Rubric,
+    items: Sequence[Item],
+    annotators: Sequence[str],
+    per_item: int | None = None,
+    seed: int = 0,
+    guidelines: str = "",
+    questions: Sequence[str] = (),
+) -> tuple[Study, dict[str, str]]:
+    """Start a study, or go on with that of this rubric; further items and people join it.
+
+    Parameters
+    ----------
+    store : AnnotationStore
+        Where it is kept.
+    rubric : Rubric
+        What is asked. Another text of it is another study.
+    items : sequence of Item
+        What is labelled; with ``practice`` in its metadata, a mapping of questions to right
+        answers, an item comes first and is only for practice.
+    annotators : sequence of str
+        Who labels.
+    per_item : int, optional
+        How many label each item; by default all.
+    seed : int, optional
+        Of the order of items, and of who gets which.
+    guidelines : str, optional
+        A page of text for the annotators.
+    questions : sequence of str, optional
+        Ask these of the rubric only.
+
+    Returns
+    -------
+    Study, dict of str to str
+        The study, and the secret of each new link by name; the coordinator's under "".
+
+    Raises
+    ------
+    InputError
+        If there are no items or people, two names are equal, an item has another text than before,
+        or the settings are not those that the study began with.
+    """
+    for name in questions:
+        rubric.question(name)
+    if per_item is not None:
+        check_count("per_item", per_item, minimum=1)
+    asked = [row.id for row in rubric.questions if row.id in questions or not questions]
+    digest = hashlib.sha256(json.dumps([rubric.content_hash, asked]).encode()).hexdigest()
+    key = f"{rubric.name}-{digest[:12]}"
+    is_new = key not in store.studies()
+    links: dict[str, str] = {}
+    settings = {"per_item": per_item, "seed": check_count("seed", seed, minimum=0)}
+    if is_new:
+        if not items or not annotators:
+            lack = "annotators" if items else "items"
+            raise InputError(f"`{lack}` must be given when a study begins, got none.")
+        if len({*annotators}) < len(annotators):
+            raise InputError(f"`annotators` must differ, got {', '.join(annotators)}.")
+        document = {
+            "rubric": rubric_to_yaml(rubric),
+            "questions": asked,
+            "guidelines": guidelines,
+            "salt": secrets.token_hex(16),
+            "n_planned": len(annotators),
+            **settings,
+            "items": [],
+        }
+        store.add_document(key, msgspec.json.encode(document))
+        links[""] = secrets.token_urlsafe(16)
+        seat = Seat(number=COORDINATOR, name="", role="coordinator", digest=_digest(links[""]))
+        store.add_seat(key, seat)
+    study = Study(store, key)
+    for name, value in settings.items():
+        if value != getattr(study, name):
+            msg = f"`{name}` must be that of the study, {getattr(study, name)}, got {value}."
+            raise InputError(f"{msg} Take that, or another store.")
+    study.add_items(items)
+    known = {seat.name for seat in study.seats}
+    for name in annotators:
+        if is_new or name not in known:
+            links[name] = study.add_person(name)
+    return study, links
+
+
+def open_study(store: AnnotationStore, name: str | None = None) -> Study:
+    """Open a study of a store.
+
+    Parameters
+    ----------
+    store : AnnotationStore
+        Where it is kept.
+    name : str, optional
+        How its name begins; by default the study that was started last.
+
+    Returns
+    -------
+    Study
+        As it stands.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    names = [each for each in store.studies() if each.startswith(name or "")]
+    if not names:
+        msg = f"{store!r}: there must be a study{f' {name!r}' if name else ''}, got none."
+        raise InputError(f"{msg} Start one with `voirdire annotate`.")
+    return Study(store, names[-1])
+
+
+class Study:
+    """A study as it stands in a store.
+
+    Attributes
+    ----------
+    key : str
+        Its name in the store.
+    rubric, questions : Rubric, tuple of Question
+        What is asked.
+    items : dict of str to Item
+        All of them, by id.
+    practice : list of str
+        Items for practice, which everybody gets first.
+    order : list of str
+        The common order of the others.
+    people : list of tuple of int
+        Who gets each place of the order, by number of seat.
+    seats : list of Seat
+        Everybody, by number; the first `n_planned` annotators were there when it began.
+    largest_cluster : int
+        Items of the largest cluster of those that it began with.
+    states : dict of (int, str, int) to TaskState
+        What each seat has said of each item, the first and the second time.
+    """
+
+    def __init__(self, store: AnnotationStore, key: str) -> None:
+        self._store = store
+        self.key = key
+        self.items: dict[str, Item] = {}
+        self.practice: list[str] = []
+        self._batches: list[list[str]] = []
+        self._n_documents = 0
+        self.states: dict[tuple[int, str, int], TaskState] = {}
+        self.seats: list[Seat] = []
+        self.largest_cluster = 1
+        first = store.documents(key)[0]
+        self.rubric = rubric_from_text(first["rubric"], source=key)
+        asked = first["questions"]
+        self.questions = tuple(row for row in self.rubric.questions if row.id in asked)
+        self.guidelines = str(first["guidelines"])
+        self.per_item: int | None = first["per_item"]
+        self.seed, self.n_planned = int(first["seed"]), int(first["n_planned"])
+        self._salt = bytes.fromhex(first["salt"])
+        self.refresh()
+        for row in store.answers(key):
+            self.apply(row)
+
+    def refresh(self) -> None:
+        """Read what was added to the study, and who takes part now."""
+        seats = self._store.seats(self.key)
+        documents = self._store.documents(self.key, after=self._n_documents)
+        if seats == self.seats and not documents:
+            return
+        self.seats = seats
+        for document in documents:
+            added = msgspec.convert(document["items"], list[Item])
+            self.items |= {item.id: item for item in added}
+            self.practice += [item.id for item in added if "practice" in item.metadata]
+            rest = {item.id: item.cluster for item in added if "practice" not in item.metadata}
+            if rest and not self._batches:
+                clusters = [cluster for cluster in rest.values() if cluster]
+                self.largest_cluster = max([1, *map(clusters.count, set(clusters))])
+            self._batches += [draw_order(rest, seed=self.seed)] if rest else []
+        self._n_documents += len(documents)
+        self.order = [item for batch in self._batches for item in batch]
+        self.people = assign_people(
+            len(self.order), self.seats, per_item=self.per_item, seed=self.seed
+        )
+        self._tasks: dict[int, list[Task]] = {}
+        self._keys: dict[int, dict[str, Task]] = {}
+
+    # Who ------------------------------------------------------------------------------------------
+
+    def find_seat(self, secret: str) -> Seat | None:
+        """Find whose link a secret is, in a time that says nothing of any."""
+        shown, found = _digest(secret), None
+        for seat in self.seats:
+            if hmac.compare_digest(shown, seat.digest or _NOBODY):
+                found = seat
+        return found
+
+    def seat_named(self, name: str) -> Seat:
+        """Return somebody's seat; an `InputError` where there is none."""
+        for seat in self.seats:
+            if seat.name == name:
+                return seat
+        names = ", ".join(seat.name for seat in self.seats if seat.name)
+        raise InputError(f"`annotator` must be one of {names}, got {shorten(name)!r}.")
+
+    def add_person(self, name: str) -> str:
+        """Add an annotator, and return the secret of the link.
+
+        Where everybody labels every item, so does whoever comes later; else those get items from
+        the second block on after the last that somebody has begun.
+        """
+        if not name.strip() or name != name.strip() or len(name) > 100 or not name.isprintable():
+            msg = f"an annotator's name must be a short text, got {shorten(name)!r}."
+            raise InputError(msg)
+        secret = secrets.token_urlsafe(16)
+        n = 1 + max((seat.number for seat in self.seats), default=COORDINATOR)
+        since = 0 if self.per_item is None or n < self.n_planned else self._next_block()
+        seat = Seat(number=n, name=name, digest=_digest(secret), since=since)
+        self._store.add_seat(self.key, seat)
+        self.refresh()
+        return secret
+
+    def renew_link(self, name: str) -> str:
+        """Make another link for somebody; the one before opens nothing any more."""
+        secret = secrets.token_urlsafe(16)
+        number = self.seat_named(name).number
+        self._store.change_seat(self.key, number, digest=_digest(secret))
+        self.refresh()
+        return secret
+
+    def revoke(self, name: str) -> None:
+        """Take somebody's link away; answers stay, and items further on go to the others."""
+        until = self._next_block()
+        number = self.seat_named(name).number
+        self._store.change_seat(self.key, number, digest=None, until=until)
+        self.refresh()
+
+    def _next_block(self) -> int:
+        begun = {item for _, item, _ in self.states}
+        last = max((k for k, item in enumerate(self.order) if item in begun), default=-BLOCK)
+        return (last // BLOCK + 2) * BLOCK
+
+    # What -----------------------------------------------------------------------------------------
+
+    def add_items(self, items: Sequence[Item]) -> int:
+        """Add those items that are not there yet, at the end of the order, and count them."""
+        clusters = {self.items[item].cluster for item in self.order} - {None}
+        added: list[Item] = []
+        for item in items:
+            if self.rubric.of_item and not item.criteria:
+                msg = f"items must bring criteria for rubric {self.rubric.name!r}, got"
+                raise InputError(f"{msg} {shorten(item.id)!r} without any. Give it `criteria`.")
+            known = self.items.get(item.id)
+            if known is not None and known.content_hash() != item.content_hash():
+                msg = f"item {shorten(item.id)!r} must have the text that people are labelling"
+                raise InputError(f"{msg}, got another. Give it another id.")
+            if known is None and item.cluster in clusters:
+                msg = f"a cluster must come whole, got more of {shorten(item.cluster)!r}"
+                raise InputError(f"{msg} that the study began with. Leave item {item.id!r} out.")
+            added += [] if known else [item]
+        if added:
+            self._store.add_document(self.key, msgspec.json.encode({"items": added}))
+            self.refresh()
+        return len(added)
+
+    def questions_of(self, item: Item) -> dict[str, tuple[Question, str]]:
+        """Return what is asked of an item: by key the question, and the criterion if it is one.
+
+        Of an item whose behavior is known, the propositions that the behavior has demands on.
+        """
+        if self.rubric.of_item:
+            [question] = self.questions
+            return {each.key: (question, each.text) for each in item.criteria}
+        named = next((row for row in self.rubric.behaviors if row.id == item.behavior), None)
+        return {
+            row.id: (row, "")
+            for row in self.questions
+            if named is None or row.kind != "boolean" or row.id in named.demands
+        }
+
+    def tasks(self, seat: int) -> list[Task]:
+        """List what a seat is shown: practice first."""
+        if seat not in self._tasks:
+            own = list_tasks(self._batches, self.people, seat=seat, seed=self.seed)
+            self._tasks[seat] = [*(Task(item=item) for item in self.practice), *own]
+        return self._tasks[seat]
+
+    def task_keys(self, seat: int) -> dict[str, Task]:
+        """Return the tasks of a seat by the names that its browser gets, which tell nothing."""
+        if seat not in self._keys:
+
+            def name(task: Task) -> str:
+                told = f"{seat}\0{task.item}\0{task.turn}".encode("utf-8", "replace")
+                return hmac.digest(self._salt, told, "sha256").hex()[:20]
+
+            self._keys[seat] = {name(task): task for task in self.tasks(seat)}
+        return self._keys[seat]
+
+    # Answers --------------------------------------------------------------------------------------
+
+    def apply(self, row: Answer) -> None:
+        """Take a stored row into account."""
+        state = self.states.setdefault((row.seat, row.item, row.turn), TaskState())
+        value = None if row.value is None else json.loads(row.value)
+        if row.action == "answer":
+            state.answers[row.question], state.seconds[row.question] = value, row.seconds
+        elif row.action == "undo":
+            state.answers.pop(row.question, None)
+        elif row.action == "note":
+            state.notes[row.question] = value or ""
+        else:
+            state.is_flagged = bool(value)
+
+    def is_done(self, seat: int, task: Task) -> bool:
+        """Whether somebody has answered all that is asked of a task."""
+        state = self.states.get((seat, task.item, task.turn))
+        return state is not None and self.questions_of(self.items[task.item]).keys() <= {
+            *state.answers
+        }
+
+    def is_closed(self, place: int) -> bool:
+        """Whether everybody who is to label an item of the order has done so, or has left."""
+        task = Task(item=self.order[place])
+        left = {seat.number for seat in self.seats if seat.until is not None}
+        return all(self.is_done(seat, task) or seat in left for seat in self.people[place])
+
+    def closed_prefix(self) -> list[str]:
+        """Return the items of the order before the first that is not closed."""
+        places = range(len(self.order))
+        n = next((place for place in places if not self.is_closed(place)), len(self.order))
+        return self.order[:n]
+
+    def take_labels(self, files: Iterable[str | Path]) -> int:
+        """Take labels that exist in, and count them; a name without a seat gets one, without items.
+
+        An item that somebody has labelled already is not asked of that person again.
+        """
+        from voirdire.io import read_labels
+
+        names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
+                 for key in self.questions_of(item)}  # fmt: skip
+        rows: list[Answer] = []
+        for file in files:
+            for question in self.questions:
+                settings: dict[str, Any] = {"kind": question.kind}
+                if question.labels and question.kind != "pairwise":
+                    settings["labels"] = list(question.labels)
+                about: Any = {"role": "annotator", "question": question.id}
+                frame = read_labels(file, **about, **settings).frame
+                for name, rater, label in frame.select("item", "rater", "label").iter_rows():
+                    item, key = names.get((question.id, name), ("", ""))
+                    if not item:
+                        msg = f"{file}: items must be those of the study, got {shorten(name)!r}."
+                        raise InputError(f"{msg} Leave it out.")
+                    value = label == "true" if question.kind == "boolean" else label
+                    seat = self._seat_of_past(rater)
+                    told = f"{self.key}\0{seat}\0{item}\0{key}"
+                    rows.append(
+                        Answer(
+                            uuid=str(uuid.uuid5(uuid.NAMESPACE_URL, told)),
+                            seat=seat,
+                            item=item,
+                            question=key,
+                            value=json.dumps(value),
+                        )
+                    )
+        self._store.insert([(self.key, row) for row in rows])
+        self.states.clear()
+        for row in self._store.answers(self.key):
+            self.apply(row)
+        return len(rows)
+
+    def _seat_of_past(self, name: str) -> int:
+        for seat in self.seats:
+            if seat.name == name:
+                return seat.number
+        n = 1 + max(self.n_planned - 1, *(seat.number for seat in self.seats))
+        self._store.add_seat(self.key, Seat(number=n, name=name, role="past"))
+        self.refresh()
+        return n
+
+    # The table that is examined -------------------------------------------------------------------
+
+    def name_of(self, item: Item, key: str) -> tuple[str, str]:
+        """Name a question and an item as verdicts name them: a criterion is an item of its own."""
+        if self.rubric.of_item:
+            return self.questions[0].id, f"{item.id}:{key}"
+        return key, item.id
+
+    def names(self, *, codes: bool = False) -> dict[int, str]:
+        """Return what each seat is called in tables: its name, or a code."""
+        people = [seat for seat in self.seats if seat.number != COORDINATOR]
+        return {seat.number: f"P{seat.number + 1}" if codes else seat.name for seat in people}
+
+    def labels(self, *, codes: bool = False) -> pl.DataFrame:
+        """Return everybody's labels as a long table for `examine`, without practice and repeats.
+
+        With `codes` names are replaced, and notes, in which people name people, left out.
+        """
+        return self._table(self.names(codes=codes), notes=not codes)
+
+    def gold(self) -> pl.DataFrame:
+        """Return the coordinator's labels, for `examine --gold`."""
+        return self._table({COORDINATOR: "gold"}, notes=True)
+
+    def _table(self, names: Mapping[int, str], *, notes: bool) -> pl.DataFrame:
+        import polars as pl
+
+        columns = ["item", "annotator", "question", "label", "cluster", "seconds", "flag", "note"]
+        rows: list[tuple[Any, ...]] = []
+        for item_id in self.order:
+            item = self.items[item_id]
+            cluster = item.cluster
+            if self.rubric.of_item:
+                cluster = item.cluster or item.group or item.id
+            for number, name in names.items():
+                state = self.states.get((number, item_id, 0), TaskState())
+                for key, (row, _) in self.questions_of(item).items():
+                    if key not in state.answers or (
+                        row.kind == "text" and state.answers[key] is None
+                    ):
+                        continue
+                    question, shown = self.name_of(item, key)
+                    label = write_label(state.answers[key])
+                    note = state.notes.get(key) or state.notes.get("")
+                    more = (state.seconds.get(key), state.is_flagged, note if notes else None)
+                    rows.append((shown, name, question, label, cluster, *more))
+        kinds = dict.fromkeys(columns, pl.String) | {"seconds": pl.Float64, "flag": pl.Boolean}
+        frame = pl.DataFrame(rows, schema=kinds, orient="row")
+        empty = [name for name in ("cluster", "note") if frame[name].null_count() == len(frame)]
+        return frame.drop(empty)
+
+
+def write_label(value: Any) -> str:
+    """Write a label as tables hold it."""
+    if value is None:
+        return CANNOT_TELL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def check_value(question: Question, value: Any) -> bool:
+    """Whether an answer is one that a question takes; None, "can't tell", always is."""
+    match question.kind:
+        case _ if value is None:
+            return True
+        case "boolean":
+            return isinstance(value, bool)
+        case "choice" | "pairwise":
+            return value in (*question.labels,) if isinstance(value, str) else False
+        case "multilabel":
+            is_list = isinstance(value, list) and all(isinstance(x, str) for x in value)
+            return is_list and len({*value}) == len(value) and {*value} <= {*question.labels}
+        case "scale":
+            low, high = question.minimum, question.maximum
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            is_in = low is not None and high is not None
+            return is_number and math.isfinite(value) and is_in and low <= value <= high
+        case _:
+            return isinstance(value, str) and bool(value.strip()) and len(value) <= MOST_TEXT
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

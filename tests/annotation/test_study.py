@@ -1,0 +1,173 @@
+"""A study in its store: answers, links, people who come and go, and the table that is read."""
+
+import json
+
+import pytest
+
+from annotation.studies_made import ALL_KINDS, make_items, start
+from voirdire.annotation import COORDINATOR, open_study, start_study
+from voirdire.errors import InputError
+from voirdire.io import read_labels
+from voirdire.records import Criterion
+from voirdire.rubrics import load_rubric
+from voirdire.store import Answer, open_annotations
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_annotations(tmp_path / "study.db") as opened:
+        yield opened
+
+
+def put(store, study, rows):
+    made = [Answer(uuid=f"u{len(study.states)}-{k}", **row) for k, row in enumerate(rows)]
+    store.insert([(study.key, row) for row in made])
+    for row in made:
+        study.apply(row)
+    return made
+
+
+def answer(seat, item, value, question="polite", **more):
+    return {"seat": seat, "item": item, "question": question, "value": json.dumps(value), **more}
+
+
+def test_a_row_that_is_sent_again_is_there_once_and_an_undo_is_a_row(store):
+    study, _ = start(store)
+    rows = put(store, study, [answer(0, "item-1", True)])
+    store.insert([(study.key, row) for row in rows])
+    put(store, study, [answer(0, "item-1", None, action="undo"), answer(0, "item-2", False)])
+
+    again = open_study(store)
+
+    assert [row.action for row in store.answers(study.key)] == ["answer", "undo", "answer"]
+    assert again.states == study.states
+    assert again.labels().select("item", "annotator", "label").rows() == [
+        ("item-2", "ana", "false")
+    ]
+
+
+def test_a_link_opens_its_own_seat_until_it_is_revoked_or_renewed(store, tmp_path):
+    study, links = start(store)
+
+    assert {name: study.find_seat(secret).name for name, secret in links.items()} == {
+        name: name for name in ("", "ana", "ben", "chi")
+    }
+    assert study.find_seat("x") is None
+    other = study.renew_link("ana")
+    study.revoke("ben")
+    assert [study.find_seat(secret) for secret in (links["ana"], links["ben"])] == [None, None]
+    assert study.find_seat(other).name == "ana"
+    stored = (tmp_path / "study.db").read_bytes()
+    assert not any(secret.encode() in stored for secret in [other, *links.values()])
+
+
+def test_a_study_goes_on_with_further_people_and_items_under_the_same_rubric(store):
+    study, _ = start(store, 40)
+    order = study.order
+
+    same, links = start(store, 50, annotators=("ana", "dan"))
+
+    assert same.key == study.key
+    assert list(links) == ["dan"]
+    assert same.order[:40] == order
+    assert sorted(same.order[40:]) == [f"item-{k}" for k in range(40, 50)]
+    assert len(same.tasks(same.seat_named("dan").number)) >= 50
+    with pytest.raises(InputError, match="must have the text that people are labelling"):
+        start(store, items=make_items(1, other="another"))
+    with pytest.raises(InputError, match="`per_item` must be that of the study, None, got 2"):
+        start(store, per_item=2)
+
+
+def test_where_few_label_each_item_whoever_comes_later_gets_what_nobody_has_begun(store):
+    study, _ = start(store, 100, annotators=("a", "b", "c", "d"), per_item=2)
+    put(store, study, [answer(0, study.order[14], True)])
+
+    study.add_person("late")
+    study.revoke("a")
+
+    late = study.seat_named("late")
+    assert late.since == 30
+    places = [k for k, people in enumerate(study.people) if late.number in people]
+    assert 30 <= min(places) < 40
+    assert all(0 not in people for people in study.people[34:])
+
+
+def test_the_closed_prefix_ends_before_the_first_item_that_somebody_owes(store):
+    study, _ = start(store)
+    for item in (*study.order[:3], study.order[5]):
+        put(store, study, [answer(seat, item, True) for seat in (0, 1)])
+    put(store, study, [answer(2, item, None) for item in (*study.order[:2], study.order[5])])
+
+    assert study.closed_prefix() == study.order[:2]
+    study.revoke("chi")
+    assert study.closed_prefix() == study.order[:3]
+
+
+def test_labels_of_all_kinds_are_read_back_by_the_reader_of_labels(store, tmp_path):
+    study, _ = start(store, 3, rubric=ALL_KINDS)
+    values = {"polite": True, "tone": "warm", "parts": ["advice", "joke"], "quality": 4}
+    values |= {"why": "It, well,\n“helps”."}
+    put(store, study, [answer(0, "item-0", value, name) for name, value in values.items()])
+    put(store, study, [answer(0, "item-1", [], "parts"), answer(1, "item-1", None, "tone")])
+    put(store, study, [answer(1, "item-0", "warm", "tone")])
+    path = tmp_path / "labels.csv"
+    study.labels().write_csv(path)
+
+    expected = {**values, "polite": "true"}
+    for name, value in expected.items():
+        kind = study.rubric.question(name).kind
+        table = read_labels(path, role="annotator", question=name, kind=kind)
+        rows = dict(table.frame.filter(rater="ana").select("item", "label").iter_rows())
+        assert rows["item-0"] == value, name
+    table = read_labels(path, role="annotator", question="tone", kind="choice")
+    assert [row.reason for row in table.dropped] == ["can't tell"]
+
+
+def test_codes_stand_for_names_and_leave_notes_out(store):
+    study, _ = start(store)
+    note = {"seat": 1, "item": "item-0", "action": "note", "value": '"as Ana said"'}
+    put(store, study, [answer(1, "item-0", True), note])
+
+    assert study.labels()["note"].to_list() == ["as Ana said"]
+    columns = study.labels(codes=True).columns
+    assert study.labels(codes=True)["annotator"].to_list() == ["P2"]
+    assert columns == ["item", "annotator", "question", "label", "seconds", "flag"]
+
+
+def test_the_coordinators_labels_are_gold_and_nobodys(store):
+    study, _ = start(store)
+    put(store, study, [answer(COORDINATOR, "item-0", True)])
+
+    assert len(study.labels()) == 0
+    assert study.gold().select("item", "label").rows() == [("item-0", "true")]
+
+
+def test_labels_that_exist_are_taken_in_once_and_not_asked_again(store, tmp_path):
+    study, _ = start(store, 3)
+    path = tmp_path / "old.csv"
+    path.write_text("item,annotator,label\nitem-0,ana,true\nitem-0,old,false\nitem-1,old,true\n")
+
+    assert [study.take_labels([path]) for _ in range(2)] == [3, 3]
+
+    assert study.labels().select("item", "annotator", "label").sort("annotator", "item").rows() == [
+        ("item-0", "ana", "true"),
+        ("item-0", "old", "false"),
+        ("item-1", "old", "true"),
+    ]
+    assert study.is_done(0, study.task_keys(0)[next(
+        key for key, task in study.task_keys(0).items() if task.item == "item-0")])  # fmt: skip
+    assert all(study.seat_named("old").number not in people for people in study.people)
+
+
+def test_criteria_of_an_item_are_named_as_verdicts_name_them(store):
+    criteria = (Criterion(text="It greets.", points=2), Criterion(text="It lies.", points=-3))
+    study, _ = start_study(
+        store,
+        rubric=load_rubric("criteria"),
+        items=make_items(2, criteria=criteria),
+        annotators=["ana"],
+    )
+    put(store, study, [answer(0, "item-0", True, criteria[0].key)])
+
+    [row] = study.labels().select("item", "question", "label", "cluster").rows()
+    assert row == (f"item-0:{criteria[0].key}", "is_met", "true", "item-0")
