@@ -51,6 +51,7 @@ def examine_command(
     plan: study_files.PlanOptions = study_files.PlanOptions(),
     gate: bool = False,
     shown: printing.Shown = printing.Shown(),
+    stop: typed.Source = None,
     certificate: Path | None = None,
     calibration: Path | None = None,
     population: str | None = None,
@@ -92,6 +93,9 @@ def examine_command(
     gate
         Exit 3 unless the outcome of every judge that is examined is passed, for every question,
         alignment and ε of the run.
+    stop
+        The certificate of a stop, which `voirdire annotate export` writes: it decides about the
+        judges that were watched while people labelled, and the test describes.
     certificate
         Write the record of the examination to this JSON file.
     calibration
@@ -171,9 +175,13 @@ def examine_command(
             clusters=reading.cluster is not None,
             metadata=metadata,
         )
+    watched = () if stop is None else studies.read_stop(stop)
+    examination = studies.apply_stop(examination, watched, humans=study.humans, judges=study.judges)
     if certificate is not None:
         sides: dict[str, Any] = {"humans": study.humans, "judges": study.judges, "gold": study.gold}
-        record = studies.certify(examination, population=population, reading=reading, **sides)
+        record = studies.certify(
+            examination, population=population, reading=reading, stop=watched, **sides
+        )
         write_text(certificate, reporting.to_json(record) + "\n")
     _show(examination, study, shown, calibration, measuring, details=details)
     closed = gate_text(examination, study.judges.raters) if gate else ""

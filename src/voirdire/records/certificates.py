@@ -48,6 +48,9 @@ class Certificate(Tabular, rows="examinations"):
         For booleans and choices, by question and judge: each figure of the judge beside the
         annotators' majority with the ends of its interval, such as ``{"auc": [0.93, 0.88,
         0.96]}``; left out of files of versions before it.
+    stop : sequence of mapping, or None
+        Where people were watched while they labelled, what each judge passed or did not pass by,
+        with the labels of every closed item; left out elsewhere.
     outcomes : mapping of str to str
         Per question, judge, alignment and ε: ``passed``, ``failed`` or ``no_evidence``.
     content_hash : str
@@ -65,11 +68,12 @@ class Certificate(Tabular, rows="examinations"):
     examinations: tuple[Mapping[str, Any], ...]
     population: str | None = None
     against_majority: Mapping[str, Mapping[str, Any]] | None = None
+    stop: tuple[Mapping[str, Any], ...] | None = None
     outcomes: Mapping[str, str]
     content_hash: str
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as its file has it."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}
-        optional = ("population", "against_majority")
+        optional = ("population", "against_majority", "stop")
         return {k: x for k, x in content.items() if x is not None or k not in optional}

@@ -28,6 +28,7 @@ _VIEWS = {
     "FolderSummary": "verdicts.folder_view",
     "GoldExamination": "results_sections.gold_view",
     "JudgingSummary": "verdicts.judging_view",
+    "LabellingProgress": "labelling.labelling_view",
     "PowerResult": "results.power_view",
     "ProbeReport": "results_sections.probes_view",
     "RateReport": "results_sections.rates_view",

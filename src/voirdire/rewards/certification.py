@@ -278,6 +278,7 @@ class _Form(Form):
     content_hash: str
     population: str | None = None
     against_majority: dict[str, dict[str, Any]] | None = None
+    stop: list[dict[str, Any]] | None = None
 
 
 def read_certificate(path: str | Path) -> Certificate:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import AlignmentName
+    from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["AnytimeResult", "Forecast", "anytime_test", "forecast_anytime"]
@@ -122,8 +123,9 @@ def anytime_test(
     constants: ArrayLike,
     epsilon: float = 0.2,
     epsilon_mode: EpsilonMode = "additive",
-    alignment: AlignmentName = "accuracy",
+    alignment: AlignmentName | VectorizedScore = "accuracy",
     label_sets: ArrayLike | LabelSets | None = None,
+    values: Sequence[Any] | None = None,
     n_codes: int | None = None,
     failed: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
@@ -143,7 +145,7 @@ def anytime_test(
         ``"neg_rmse"``. They are fixed before the first label.
     epsilon, epsilon_mode
         The margin, as in `TestPlan`; one.
-    alignment, label_sets, n_codes, failed
+    alignment, label_sets, values, n_codes, failed
         As for `alt_test`. An item that the judge failed on is lost.
     clusters : array_like of int, shape (n_items,), optional
         Which independent unit each item belongs to; the items of one lie together.
@@ -193,6 +195,7 @@ def anytime_test(
         plan=TestPlan(epsilon=epsilon, epsilon_mode=epsilon_mode, n_resamples=0),
         alignment=alignment,
         label_sets=label_sets,
+        values=values,
         n_codes=n_codes,
         failed=failed,
         clusters=clusters,

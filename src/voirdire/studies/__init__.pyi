@@ -10,6 +10,11 @@ from voirdire.studies.findings import QuestionFindings as QuestionFindings
 from voirdire.studies.gold import GoldExamination as GoldExamination
 from voirdire.studies.gold import GoldResult as GoldResult
 from voirdire.studies.gold import examine_gold as examine_gold
+from voirdire.studies.labelling import LabellingProgress as LabellingProgress
+from voirdire.studies.labelling import PersonProgress as PersonProgress
+from voirdire.studies.labelling import SplitClause as SplitClause
+from voirdire.studies.labelling import SplitItem as SplitItem
+from voirdire.studies.labelling import measure_labelling as measure_labelling
 from voirdire.studies.pilot import power_from_pilot as power_from_pilot
 from voirdire.studies.probing.results import ProbeFinding as ProbeFinding
 from voirdire.studies.probing.results import ProbeReport as ProbeReport
@@ -37,6 +42,12 @@ from voirdire.studies.reward.result import RewardExamination as RewardExaminatio
 from voirdire.studies.reward.result import RewardNote as RewardNote
 from voirdire.studies.reward.result import Signal as Signal
 from voirdire.studies.reward.settings import RewardExaminationSettings as RewardExaminationSettings
+from voirdire.studies.watching import WatchedJudge as WatchedJudge
+from voirdire.studies.watching import WatchPlan as WatchPlan
+from voirdire.studies.watching import apply_stop as apply_stop
+from voirdire.studies.watching import read_stop as read_stop
+from voirdire.studies.watching import watch_judge as watch_judge
+from voirdire.studies.watching import write_stop as write_stop
 from voirdire.studies.whole_study import Examination as Examination
 from voirdire.studies.whole_study import PooledQuestion as PooledQuestion
 from voirdire.studies.whole_study import PooledResult as PooledResult

@@ -17,12 +17,14 @@ from voirdire.io.labels import hash_labels
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate, as_plain
 from voirdire.records.plain import without_nan
 from voirdire.stats.plan import TestPlan
+from voirdire.studies.watching import apply_stop, watch_again
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from voirdire.io import LabelTable
+    from voirdire.studies.watching import WatchedJudge
     from voirdire.studies.whole_study import Examination
 
 __all__ = ["CertificateChange", "certify", "check_certificate", "recorded_reading"]
@@ -39,6 +41,7 @@ def certify(
     reading: Reading | Mapping[str, Any] | None = None,
     rubric_hash: str | None = None,
     population: str | None = None,
+    stop: Sequence[WatchedJudge] = (),
 ) -> Certificate:
     """Record an examination so that others with the data can repeat it.
 
@@ -58,6 +61,8 @@ def certify(
         Content hash of the rubric.
     population : str, optional
         Which items the examined ones stand for, in words.
+    stop : sequence of WatchedJudge, optional
+        The stop that decided, where `apply_stop` did.
 
     Returns
     -------
@@ -97,6 +102,8 @@ def certify(
     }
     if population is not None:
         content["population"] = population
+    if stop:
+        content["stop"] = tuple(each.to_dict() for each in stop)
     majority_figures = {
         f"{row.question} | {row.judge}": {
             name: [each.estimate, each.low, each.high]
@@ -215,6 +222,9 @@ def check_certificate(
             plan=plan,
             around=False,
         )
+        stop = tuple(watch_again("certificate", row) for row in certificate.stop or ())
+        if stop:
+            examination = apply_stop(examination, stop, humans=humans, judges=judges)
         repeated = certify(
             examination,
             humans=humans,
@@ -222,6 +232,7 @@ def check_certificate(
             gold=gold,
             rubric_hash=certificate.rubric_hash,
             reading={name: recorded.get(name) for name in ("threshold", "missing")},
+            stop=stop,
         )
         pairs += _compare(certificate, repeated, raters)
     return tuple(

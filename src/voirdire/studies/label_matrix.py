@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
 
-__all__ = ["LabelMatrix", "Side", "align", "check_numbering", "check_words", "units_by_item"]
+__all__ = [
+    "LabelMatrix",
+    "Side",
+    "align",
+    "check_numbering",
+    "check_words",
+    "ties_half",
+    "units_by_item",
+]
 
 _BY_CHANCE = 0.001
 """Largest probability that a judge agrees by chance with one annotator on all disputed items."""
@@ -138,24 +146,24 @@ class LabelMatrix:
 
     def arrays(self, alignment: AlignmentName | VectorizedScore) -> dict[str, Any]:
         """Return what `voirdire.stats` is told about the labels, besides themselves."""
-        ties_half = self.kind == "pairwise" and alignment == "accuracy"
+        is_vote = self.kind == "pairwise" and alignment == "accuracy"
         is_counted = self.declared and self.label_sets is None and self.categories
         n_declared = max(len(self.universe or ()), len(self.categories))
         return {
-            "alignment": _ties_half if ties_half else alignment,
+            "alignment": ties_half if is_vote else alignment,
             "values": self.categories or None,
             "n_codes": n_declared if is_counted else None,
             **{name: getattr(self, name) for name in ("label_sets", "failed", "gold", "clusters")},
         }
 
 
-def _ties_half(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+def ties_half(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
     """Score A, B and tie: half a point where exactly one of two is a tie."""
     one_tie = (first == "tie") != (second == "tie")
     return np.where(one_tie, 0.5, (first == second).astype(np.float64))
 
 
-_ties_half.__name__ = "accuracy"  # so results name the alignment of this kind
+ties_half.__name__ = "accuracy"  # so results name the alignment of this kind
 
 
 def align(

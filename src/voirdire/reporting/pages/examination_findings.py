@@ -151,6 +151,10 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
     if verdict == "no_evidence":
         reason = _say_reason(row, n_items)
         sentences.append(say(f"verdict.{verdict}", judge=row.judge, reason=reason))
+    elif row.because.code in ("stop_shown", "stop_not_shown"):
+        described = say("verdict.described", shown=row.n_shown, omega=row.winning_rate,
+                        annotators=Count(len(row.annotators), "annotators"))  # fmt: skip
+        sentences += [say_coded("verdict", row.because), described]
     elif row.crowd is not None:
         sentences += [
             say(
@@ -160,7 +164,7 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
                 people=Count(row.crowd.n_people, "people"),
                 p=P(row.crowd.p_value),
             ),
-            *([_say_coded("verdict", row.because)] if row.because.code == "crowd_shown" else []),
+            *([say_coded("verdict", row.because)] if row.because.code == "crowd_shown" else []),
         ]
     else:
         sentences.append(
@@ -178,8 +182,8 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
             )
         )
         if row.because.code == "shown":
-            sentences.append(_say_coded("verdict", row.because))
-        sentences += [_say_coded("verdict", x) for x in row.cautions if x.code == _CARELESS]
+            sentences.append(say_coded("verdict", row.because))
+        sentences += [say_coded("verdict", x) for x in row.cautions if x.code == _CARELESS]
         if _do_failures_decide(row):
             lost, answered = row.worst_case.n_failures, row.worst_case.winning_rate_answered
             failed = {"n": Count(lost, "failed_calls"), "omega": Decimal(answered)}
@@ -230,7 +234,7 @@ def _say_reason(row: AltTestResult, n_items: int) -> Any:
     if _left_items_out(row, n_items):
         n_answered = _count_answered(row, n_items)
         return say("reason.answered", n=n_answered, items=Count(n_items, "items"))
-    reason = _say_coded("reason", row.because)
+    reason = say_coded("reason", row.because)
     needed, there = (row.because.figures.get(name) for name in ("n_needed", "n_items"))
     if not (is_number(needed) and is_number(there) and needed > there):
         return reason
@@ -246,6 +250,8 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
         if _left_items_out(row, n_items):
             code = "failures" if row.worst_case.n_failures else "not_judged"
         return say(f"todo.{code}" if has_sentence(f"todo.{code}") else "next.items")
+    if row.because.code == "stop_not_shown":
+        return say("todo.stop_not_shown")
     if _do_failures_decide(row):
         return say("todo.failures")
     suspicions = [note.code for note in row.cautions if note.code in _SUSPICIONS]
@@ -285,10 +291,13 @@ _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "n_labels": partial(Count, noun="labels"),
     "share": Percent,
 }
-_WORDS = dict.fromkeys(("human_labels", "labels", "reason", "range", "its_range"), Verbatim)
+_WORDS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("human_labels", "labels", "reason", "range", "its_range"), Verbatim),
+    "judge": Name,
+}
 
 
-def _say_coded(prefix: str, note: Caution) -> Said | Verbatim:
+def say_coded(prefix: str, note: Caution) -> Said | Verbatim:
     """Say a note of the record with its figures; in its own sentence where one is missing."""
     key, figures = f"{prefix}.{note.code}", dict[str, Any]()
     if not has_sentence(key):
@@ -323,7 +332,7 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
     places = {code: place for place, code in enumerate(_ORDER)}
     cautions: list[tuple[Any, Said | None]] = []
     for code in sorted(concerned, key=lambda code: places.get(code, len(places))):
-        what: Any = _say_coded("caution", next(iter(concerned[code].values())))
+        what: Any = say_coded("caution", next(iter(concerned[code].values())))
         if len(concerned[code]) < len(question.judges):
             names = Listing(tuple(Name(judge, 40) for judge in concerned[code]))
             what = say("caution.of", what=what, judges=names)

@@ -1,0 +1,523 @@
+"""Watches judges while people label: whether one may stop, and how the study may go on.
+
+Everything that the test depends on is fixed in a `WatchPlan` before the first label. A stop is kept
+with the labels that it rests on, so that anyone can repeat it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire import stats
+from voirdire._messages import list_names, shorten
+from voirdire._types import EpsilonMode, QuestionKind  # noqa: TC001  # a file is read by these types
+from voirdire.documents import hash_content, read_document, write_json
+from voirdire.errors import InputError
+from voirdire.io.cells import label_text
+from voirdire.stats.results import make_caution
+from voirdire.studies.examination import choose_alignment
+from voirdire.studies.label_matrix import ties_half
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from voirdire.io import LabelTable
+    from voirdire.rubrics import Question
+    from voirdire.stats import AnytimeResult, Caution, Forecast
+    from voirdire.studies.whole_study import Examination
+
+__all__ = [
+    "STOP_SCHEMA",
+    "WatchPlan",
+    "WatchedJudge",
+    "apply_stop",
+    "read_stop",
+    "watch_again",
+    "watch_judge",
+    "write_stop",
+]
+
+STOP_SCHEMA = "voirdire.stop/1"
+
+_FEWEST_FORECAST = 20
+_HOPELESS = 0.05
+"""Units from which there is a forecast, and the share of continuations below which one may stop."""
+
+_MOST_POINTS = 21
+"""Of a scale whose every whole number is a constant answer; of a longer one eleven points are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchPlan:
+    """What is fixed before the first label of a question.
+
+    Attributes
+    ----------
+    question, kind : str
+        Name and kind of the question; a text has no such test.
+    constants : tuple
+        The answers that a judge must beat when given always.
+    annotators : tuple of str
+        Who was planned, whether or not they label.
+    n_items : int
+        Items of the whole study.
+    epsilon : float
+        The margin ε, in (0, 1).
+    epsilon_mode : {"additive", "multiplicative"}
+        How it is taken off.
+    """
+
+    question: str
+    kind: QuestionKind
+    constants: tuple[Any, ...]
+    annotators: tuple[str, ...]
+    n_items: int
+    epsilon: float = 0.2
+    epsilon_mode: EpsilonMode = "additive"
+
+    @classmethod
+    def of(cls, question: Question, **plan: Any) -> WatchPlan:
+        """Make the plan of a rubric's question: its constant answers are those that it allows.
+
+        Of a multi-label question these are the empty set and each label alone; of a scale its
+        points.
+
+        Parameters
+        ----------
+        question : Question
+            Of any kind but text.
+        **plan
+            `annotators`, `n_items`, `epsilon` and `epsilon_mode`.
+
+        Returns
+        -------
+        WatchPlan
+        """
+        constants: tuple[Any, ...] = tuple(question.labels)
+        if question.kind == "boolean":
+            constants = (True, False)
+        elif question.kind == "multilabel":
+            constants = (frozenset(), *(frozenset([label]) for label in question.labels))
+        elif question.kind == "scale":
+            low, high = question.minimum or 0.0, question.maximum or 0.0
+            is_whole = low.is_integer() and high.is_integer() and high - low < _MOST_POINTS
+            points = np.arange(low, high + 1) if is_whole else np.linspace(low, high, 11)
+            constants = tuple(points.tolist())
+        elif question.kind == "text":
+            msg = f"`question` must have labels or a scale, got the text {question.id!r}."
+            raise InputError(msg)
+        return cls(question=question.id, kind=question.kind, constants=constants, **plan)
+
+    @property
+    def alignment(self) -> str:
+        """How close two labels are."""
+        return choose_alignment(self.kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedJudge:
+    """What the closed items of a study say of one judge and question.
+
+    Attributes
+    ----------
+    judge : str
+        Which judge.
+    plan : WatchPlan
+        What was fixed.
+    labels : dict of str to dict of str to label
+        For each closed item, in the order of the bets, the annotators' labels as it closed.
+    answers : dict of str to label or None
+        The judge's; None where it failed.
+    clusters : dict of str to str
+        The cluster of each item of the study; empty where items are independent.
+    result : AnytimeResult or None
+        The bets; None before the first item.
+    forecast : Forecast or None
+        None before 20 items, once the judge passed, and at the end.
+    because : Caution
+        What to do, in a sentence.
+    held : Caution or None
+        That the people alone would do, and a constant answer holds the judge up.
+    """
+
+    judge: str
+    plan: WatchPlan
+    labels: dict[str, dict[str, Any]] = field(repr=False, metadata={"key": None})
+    answers: dict[str, Any] = field(repr=False, metadata={"key": None})
+    clusters: dict[str, str] = field(default_factory=dict, repr=False, metadata={"key": None})
+    result: AnytimeResult | None = None
+    forecast: Forecast | None = None
+    because: Caution
+    held: Caution | None = None
+
+    @property
+    def question(self) -> str:
+        """Which question."""
+        return self.plan.question
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The annotators within ε, as of the stop."""
+        return tuple(self.plan.annotators[n] for n in self.result.shown) if self.result else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the judge passed or did not pass by, as a file of the stop has it."""
+        plan = asdict(self.plan) | {"constants": [_plain(x) for x in self.plan.constants]}
+        rows = [
+            {
+                "item": item,
+                **({"cluster": self.clusters[item]} if self.clusters else {}),
+                "labels": {name: _plain(x) for name, x in labels.items() if x is not None},
+                **({"answer": _plain(self.answers[item])} if item in self.answers else {}),
+            }
+            for item, labels in self.labels.items()
+        ]
+        figures = None
+        if self.result is not None:
+            names = ("n_items", "stopped_at", "combined_wealth", "constant_wealth")
+            figures = {name: getattr(self.result, name) for name in names}
+        rest = {k: x for k, x in self.clusters.items() if k not in self.labels}
+        return {"judge": self.judge, "plan": plan, "items": rows, "other_clusters": rest,
+                "figures": figures}  # fmt: skip
+
+
+def watch_judge(
+    judge: str,
+    plan: WatchPlan,
+    *,
+    labels: Mapping[str, Mapping[str, Any]],
+    answers: Mapping[str, Any],
+    clusters: Mapping[str, str] | None = None,
+) -> WatchedJudge:
+    """Examine a judge on the closed items of a study, with a right to stop at any.
+
+    Parameters
+    ----------
+    judge : str
+        Its name.
+    plan : WatchPlan
+        What was fixed before the first label.
+    labels : mapping of str to mapping of str to label
+        For each closed item the annotators' labels as they stood when it closed, in the order that
+        was drawn before; None, or none, is "can't tell". Labels have the form of their kind: bool,
+        str, float, or a set of str.
+    answers : mapping of str to label or None
+        The judge's answers by item; None where it failed, which loses the item.
+    clusters : mapping of str to str, optional
+        The cluster of every item of the study. One is bet on once all of its items are closed.
+
+    Returns
+    -------
+    WatchedJudge
+    """
+    groups = dict(clusters or {})
+    items = list(labels)
+    if groups:
+        n_left = Counter(groups.values())
+        ready = [item for item in items if item in groups]
+        n_left.subtract(groups[item] for item in ready)
+        ends = {groups[item]: place for place, item in enumerate(ready)}
+        items = [item for item in ready if n_left[groups[item]] == 0]
+        items.sort(key=lambda item: ends[groups[item]])
+    nothing = "No item is closed yet: no item of the order has everybody's answer."
+    watched = WatchedJudge(
+        judge=judge,
+        because=make_caution("watch_none", nothing),
+        plan=plan,
+        labels={item: dict(labels[item]) for item in items},
+        answers={item: answers[item] for item in items if item in answers},
+        clusters=groups,
+    )
+    if not items:
+        return watched
+    arrays = _make_arrays(watched)
+    sizes = Counter(groups.values())
+    n_planned = len(sizes) or plan.n_items
+    n_units = len({groups[item] for item in items}) if groups else len(items)
+    if groups:
+        arrays["clusters"] = np.unique([groups[item] for item in items], return_inverse=True)[1]
+        arrays["largest_cluster"] = max(sizes.values())
+    result = stats.anytime_test(**arrays)
+    forecast = None
+    if not result.passed and _FEWEST_FORECAST <= n_units < n_planned:
+        forecast = stats.forecast_anytime(n_planned=n_planned, **arrays)
+    because = _explain(plan, result, forecast, n_units=n_units, n_planned=n_planned)
+    held = None
+    if result.is_held_by_constant:
+        constant = label_text(plan.constants[result.constant])
+        sentence = (
+            f"The people alone would do; it is not shown closer to them than always "
+            f"{shorten(constant)!r}, which holds it up."
+        )
+        held = make_caution("watch_held", sentence, constant=constant)
+    return replace(watched, result=result, forecast=forecast, because=because, held=held)
+
+
+def _make_arrays(watched: WatchedJudge) -> dict[str, Any]:
+    """Make the arguments of the test of the labels, in codes or numbers."""
+    plan, rows = watched.plan, watched.labels.items()
+    people = [[row.get(name) for name in plan.annotators] for _, row in rows]
+    answers = [watched.answers.get(item) for item, _ in rows]
+    failed = [item in watched.answers and watched.answers[item] is None for item, _ in rows]
+    arrays: dict[str, Any] = {
+        "alignment": plan.alignment,
+        "epsilon": plan.epsilon,
+        "epsilon_mode": plan.epsilon_mode,
+        "failed": np.array(failed)[:, np.newaxis],
+    }
+    if plan.kind == "scale":
+        numbers = [[np.nan if x is None else float(x) for x in row] for row in [*people, answers]]
+        return arrays | {
+            "humans": np.array(numbers[:-1]),
+            "judge": np.array(numbers[-1]),
+            "constants": np.array(plan.constants, dtype=float),
+        }
+    code_of: dict[Any, int] = {label: code for code, label in enumerate(plan.constants)}
+    codes = [
+        [-1 if x is None else code_of.setdefault(x, len(code_of)) for x in row]
+        for row in [*people, answers]
+    ]
+    if plan.kind == "multilabel":
+        place = {label: n for n, label in enumerate(sorted(frozenset().union(*code_of)))}
+        positions = [[place[label] for label in labels] for labels in code_of]
+        arrays["label_sets"] = stats.LabelSets.from_positions(positions, n_labels=len(place))
+    else:
+        arrays["n_codes"] = len(code_of)
+    if plan.kind == "pairwise":
+        arrays |= {"alignment": ties_half, "values": [*code_of]}
+    return arrays | {
+        "humans": np.array(codes[:-1]),
+        "judge": np.array(codes[-1]),
+        "constants": np.arange(len(plan.constants)),
+    }
+
+
+def _explain(
+    plan: WatchPlan,
+    result: AnytimeResult,
+    forecast: Forecast | None,
+    *,
+    n_units: int,
+    n_planned: int,
+) -> Caution:
+    """Say whether one may stop, and what is to come."""
+    figures: dict[str, Any] = {
+        "epsilon": plan.epsilon,
+        "n_needed": result.n_needed,
+        "n_people": result.n_annotators,
+        "n_closed": n_units,
+        "n_planned": n_planned,
+    }
+    whom = f"{result.n_needed} of {result.n_annotators} people"
+    within = f"within ε = {plan.epsilon:g} for at least {whom}"
+    if result.stopped_at is not None:
+        figures["stopped_at"] = result.stopped_at
+        sentence = (
+            f"Shown {within}, and closer to them than every constant answer, by item "
+            f"{result.stopped_at}: you can stop."
+        )
+        return make_caution("watch_stop", sentence, **figures)
+    if n_units >= n_planned:
+        sentence = f"All {n_planned} items are closed, and it is not shown {within}."
+        return make_caution("watch_end", sentence, **figures)
+    if forecast is None:
+        figures["n_first"] = _FEWEST_FORECAST
+        sentence = f"{n_units} closed: there is a forecast from {_FEWEST_FORECAST} on."
+        return make_caution("watch_early", sentence, **figures)
+    if forecast.share_passing < _HOPELESS or forecast.more_items is None:
+        sentence = (
+            f"It passes by item {n_planned} in under 5% of continuations: stop, or improve the "
+            "judge."
+        )
+        return make_caution("watch_hopeless", sentence, **figures)
+    figures["share"] = share = min(round(20 * forecast.share_passing) / 20, 0.95)
+    figures |= dict(zip(("n_fewest", "n_more", "n_most"), forecast.more_items, strict=True))
+    sentence = (
+        f"About {figures['n_more']} more items ({figures['n_fewest']} to {figures['n_most']}): it "
+        f"passes by item {n_planned} in {share:.0%} of continuations."
+    )
+    return make_caution("watch_more", sentence, **figures)
+
+
+# The stop -------------------------------------------------------------------------------------
+
+
+def write_stop(path: str | Path, watched: Sequence[WatchedJudge]) -> None:
+    """Write the certificate of a stop: each judge with the labels that it was watched on.
+
+    Parameters
+    ----------
+    path : path
+        A JSON file.
+    watched : sequence of WatchedJudge
+        All judges and questions, as they stood when labelling stopped.
+    """
+    content = {"schema": STOP_SCHEMA, "judges": [each.to_dict() for each in watched]}
+    write_json(path, content | {"content_hash": hash_content(content)})
+
+
+def read_stop(path: str | Path) -> tuple[WatchedJudge, ...]:
+    """Read the certificate of a stop, and bet again on its labels.
+
+    Parameters
+    ----------
+    path : path
+        What `write_stop` wrote.
+
+    Returns
+    -------
+    tuple of WatchedJudge
+
+    Raises
+    ------
+    InputError
+        If the file is none, was changed, or its labels give other figures.
+    """
+    document = read_document(path, what="the certificate of a stop", layout="json")
+    content = dict(document.get(()))
+    if content.get("schema") != STOP_SCHEMA:
+        msg = "must be what `voirdire annotate export` writes of a stop, and is not."
+        raise document.error_at(("schema",), msg)
+    if content.pop("content_hash", None) != hash_content(content):
+        msg = "must be as it was written, and was changed after the stop. Export the study again."
+        raise document.error_at(("content_hash",), msg)
+    return tuple(watch_again(Path(path).name, row) for row in content["judges"])
+
+
+def watch_again(name: str, row: Mapping[str, Any]) -> WatchedJudge:
+    """Bet again on what `WatchedJudge.to_dict` wrote; `name` is the file's, for messages."""
+    settings = row["plan"]
+    kind = settings["kind"]
+    lists = {"annotators": tuple(settings["annotators"])}
+    lists["constants"] = tuple(_label(kind, x) for x in settings["constants"])
+    plan = WatchPlan(**settings | lists)
+    items = row["items"]
+    clusters = {each["item"]: each["cluster"] for each in items if "cluster" in each}
+    watched = watch_judge(
+        row["judge"],
+        plan,
+        labels={
+            each["item"]: {who: _label(kind, x) for who, x in each["labels"].items()}
+            for each in items
+        },
+        answers={each["item"]: _label(kind, each["answer"]) for each in items if "answer" in each},
+        clusters=clusters | row["other_clusters"],
+    )
+    if watched.to_dict()["figures"] != row["figures"]:
+        msg = f"{name}: its labels of {shorten(row['judge'])!r} give other figures than it says."
+        raise InputError(msg)
+    return watched
+
+
+def _plain(label: Any) -> Any:
+    return sorted(label) if isinstance(label, frozenset) else label
+
+
+def _label(kind: QuestionKind, value: Any) -> Any:
+    return frozenset(value) if kind == "multilabel" and value is not None else value
+
+
+def apply_stop(
+    examination: Examination,
+    stop: Sequence[WatchedJudge],
+    *,
+    humans: LabelTable,
+    judges: LabelTable,
+) -> Examination:
+    """Let a watched stop decide: the test of a fixed number of items then only describes.
+
+    Who could stop at any item cannot also take the fixed test's pass: together they would err too
+    often.
+
+    Parameters
+    ----------
+    examination : Examination
+        What was found on the labels.
+    stop : sequence of WatchedJudge
+        As `read_stop` gives it; empty where nobody was watched.
+    humans, judges : LabelTable
+        The labels of the examination.
+
+    Returns
+    -------
+    Examination
+        With the outcome of each watched judge from its stop, and a caution where labels of people
+        were changed after they counted.
+
+    Raises
+    ------
+    InputError
+        If no result is of a watched judge, question, ε and alignment; or if a judge's answers are
+        not those of the stop.
+    """
+    if not stop:
+        return examination
+    decided = {}
+    for each in stop:
+        plan, name = each.plan, f"{shorten(each.judge)!r} on {shorten(each.question)!r}"
+        places = [
+            place
+            for place, row in enumerate(examination.results)
+            if (row.question, row.judge, row.alignment, row.epsilon, row.epsilon_mode)
+            == (plan.question, each.judge, plan.alignment, plan.epsilon, plan.epsilon_mode)
+        ]
+        own, n_other = _changed_since(each, judges, {each.judge: each.answers})
+        if places and own:
+            msg = (
+                f"`judges` must hold the answers of the stop, got {n_other} others by {name}, the "
+                f"first about {shorten(own)!r}. A changed judge begins a new study."
+            )
+            raise InputError(msg)
+        by_person = {
+            who: {item: row[who] for item, row in each.labels.items() if row.get(who) is not None}
+            for who in plan.annotators
+        }
+        _, n_changed = _changed_since(each, humans, by_person)
+        for place in places:
+            row = examination.results[place]
+            has_passed = each.result is not None and each.result.passed
+            code = "stop_shown" if has_passed else "stop_not_shown"
+            figures = each.because.figures | {"judge": each.judge}
+            because = make_caution(code, each.because.sentence, **figures)
+            cautions = row.cautions
+            if n_changed:
+                sentence = f"{n_changed} labels were changed after they counted in the stop"
+                cautions += (make_caution("stop_changed", sentence, n_changed=n_changed),)
+            decided[place] = replace(
+                row,
+                outcome="passed" if has_passed else "failed",
+                finding="passed" if has_passed else "not_shown",
+                passed=has_passed,
+                because=because,
+                cautions=cautions,
+            )
+    if not decided:
+        listing = list_names([f"{each.judge} at ε = {each.plan.epsilon:g}" for each in stop])
+        msg = f"the stop is of {listing or 'no judge'}, and none of them is examined so."
+        raise InputError(f"{msg} Name its ε with `--epsilon`, and its judges.")
+    results = [decided.get(place, row) for place, row in enumerate(examination.results)]
+    return replace(examination, results=tuple(results))
+
+
+def _changed_since(
+    watched: WatchedJudge, table: LabelTable, labels: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, int]:
+    """Find the first item whose label is not that of `labels`, and how many there are."""
+    part = table.of_questions([watched.question])
+    now: dict[tuple[str, str], Any] = {}
+    for row in range(len(part)):
+        code = part.label.codes[row]
+        label = part.label.values[code] if code >= 0 else None
+        now[part.rater.value(row), part.item.value(row)] = label
+    changed = [
+        item
+        for rater, row in labels.items()
+        for item, label in row.items()
+        if now.get((rater, item)) != label
+    ]
+    return (changed[0] if changed else ""), len(changed)
