@@ -2,6 +2,9 @@ from voirdire.annotation.assignment import Task as Task
 from voirdire.annotation.assignment import assign_people as assign_people
 from voirdire.annotation.assignment import draw_order as draw_order
 from voirdire.annotation.assignment import list_tasks as list_tasks
+from voirdire.annotation.coordinator import measure_study as measure_study
+from voirdire.annotation.coordinator import read_judges as read_judges
+from voirdire.annotation.coordinator import watch_study as watch_study
 from voirdire.annotation.study import COORDINATOR as COORDINATOR
 from voirdire.annotation.study import Study as Study
 from voirdire.annotation.study import open_study as open_study

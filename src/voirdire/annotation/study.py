@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire._messages import shorten
-from voirdire._validation import check_count
+from voirdire._types import EpsilonMode
+from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.annotation.assignment import BLOCK, Task, assign_people, draw_order, list_tasks
 from voirdire.errors import InputError
 from voirdire.records import Item
@@ -60,6 +61,8 @@ def start_study(
     annotators: Sequence[str],
     per_item: int | None = None,
     seed: int = 0,
+    epsilon: float = 0.2,
+    epsilon_mode: EpsilonMode = "additive",
     guidelines: str = "",
     questions: Sequence[str] = (),
 ) -> tuple[Study, dict[str, str]]:
@@ -80,6 +83,10 @@ def start_study(
         How many label each item; by default all.
     seed : int, optional
         Of the order of items, and of who gets which.
+    epsilon : float, optional
+        The margin ε of the test that may stop the study, in (0, 1).
+    epsilon_mode : {"additive", "multiplicative"}, optional
+        How it is taken off.
     guidelines : str, optional
         A page of text for the annotators.
     questions : sequence of str, optional
@@ -105,7 +112,12 @@ def start_study(
     key = f"{rubric.name}-{digest[:12]}"
     is_new = key not in store.studies()
     links: dict[str, str] = {}
-    settings = {"per_item": per_item, "seed": check_count("seed", seed, minimum=0)}
+    settings: dict[str, Any] = {
+        "per_item": per_item,
+        "seed": check_count("seed", seed, minimum=0),
+        "epsilon": check_fraction("epsilon", epsilon),
+        "epsilon_mode": check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
+    }
     if is_new:
         if not items or not annotators:
             lack = "annotators" if items else "items"
@@ -207,6 +219,7 @@ class Study:
         self.guidelines = str(first["guidelines"])
         self.per_item: int | None = first["per_item"]
         self.seed, self.n_planned = int(first["seed"]), int(first["n_planned"])
+        self.epsilon, self.epsilon_mode = float(first["epsilon"]), first["epsilon_mode"]
         self._salt = bytes.fromhex(first["salt"])
         self.refresh()
         for row in store.answers(key):
@@ -348,6 +361,10 @@ class Study:
         return self._keys[seat]
 
     # Answers --------------------------------------------------------------------------------------
+
+    def history(self) -> list[Answer]:
+        """Read everything that was done, in the order of arrival."""
+        return self._store.answers(self.key)
 
     def apply(self, row: Answer) -> None:
         """Take a stored row into account."""
