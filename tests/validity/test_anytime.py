@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from voirdire import studies
+from voirdire.io import read_labels
 from voirdire.stats import anytime_test, forecast_anytime
+from voirdire.studies import WatchPlan, examine, watch_judge
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +67,47 @@ def test_a_judge_at_the_border_passes_in_hardly_any_study(errors, mode):
     assert rate <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 300)
 
 
+@pytest.mark.parametrize(
+    ("n_people", "share_seen", "largest"), [(3, 0.5, 1), (6, 0.3, 1), (4, 1.0, 6), (5, 0.6, 6)]
+)
+def test_a_judge_at_the_border_passes_in_hardly_any_study_of_parts_or_clusters(
+    n_people, share_seen, largest
+):
+    rng = np.random.default_rng(5)
+    errors, judge_error = [0.1] * n_people, 0.3
+    n_passed, n_studies = 0, 300
+
+    def draw(n_units):
+        sizes = rng.integers(1, largest + 1, n_units)
+        labels, humans = simulate(rng, n_items=n_units, errors=errors, judge_error=judge_error)
+        units = np.repeat(np.arange(n_units), sizes)  # all items of a cluster are alike
+        seen = rng.random((n_units, n_people)) < share_seen
+        return labels[units], np.where(seen, humans, -1)[units], units
+
+    labels, humans, _ = draw(100_000)
+    epsilon = outcomes_gap(labels, humans) - 0.002
+
+    for _ in range(n_studies):
+        labels, humans, units = draw(250)
+        about = {"clusters": units, "largest_cluster": largest} if largest > 1 else {}
+        found = anytime_test(labels, humans, constants=[0, 1], epsilon=epsilon, **about)
+        n_passed += found.passed
+
+    assert n_passed / n_studies <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / n_studies)
+
+
+def outcomes_gap(labels, humans):
+    """The least advantage of an annotator over the judge, where both are compared."""
+    gaps = []
+    for j in range(humans.shape[1]):
+        others = np.delete(humans, j, axis=1)
+        is_met = (humans[:, j] >= 0) & (others >= 0).any(axis=1)
+        mine = ((others == labels[:, None]) & (others >= 0)).sum(1)[is_met]
+        theirs = ((others == humans[:, [j]]) & (others >= 0)).sum(1)[is_met]
+        gaps.append((theirs >= mine).mean() - (mine >= theirs).mean())
+    return float(min(gaps))
+
+
 @pytest.mark.parametrize("positives", [0.03, 0.1])
 def test_useless_judges_pass_in_no_study(positives):
     def always_no(rng, labels):
@@ -120,3 +164,50 @@ def test_a_forecast_comes_true_as_often_as_it_says(n_seen):
 
     assert error <= 0.05 + 0.02  # that much is chance with 400 studies
     assert abs(said.mean() - happened.mean()) <= 0.05
+
+
+@pytest.mark.parametrize("name", ["framing", "lgbteen", "wax", "cebab_stars"])
+def test_in_twenty_orders_of_shared_labels_hardly_any_judge_passes_that_the_fixed_test_calls_worse(
+    shared_dir, name
+):
+    folder = shared_dir / "data" / "alttest" / name
+    files = [folder / f"{side}_annotations.json" for side in ("human", "llm")]
+    kind = "scale" if name == "cebab_stars" else "choice"
+    alignment = "neg_rmse" if kind == "scale" else "accuracy"
+    humans, judges = (
+        read_labels(file, role=role, kind=kind)
+        for file, role in zip(files, ("annotator", "judge"), strict=True)
+    )
+    plan = studies.TestPlan(epsilon=0.2, n_resamples=0)
+    fixed = examine(judges=judges, humans=humans, alignment=alignment, plan=plan, around=False)
+    people = table_of(humans)
+    constants = tuple(sorted({x for row in people.values() for x in row.values()}))
+    watch = WatchPlan(
+        question=fixed.results[0].question,
+        kind=kind,
+        constants=constants,
+        annotators=tuple(humans.raters),
+        n_items=len(people),
+    )
+    passes = {}
+    for row in fixed.results:
+        own = {item: x[row.judge] for item, x in table_of(judges).items() if row.judge in x}
+        for seed in range(20):
+            order = np.random.default_rng(seed).permutation(sorted(people)).tolist()
+            labels = {item: people[item] for item in order}
+            found = watch_judge(row.judge, watch, labels=labels, answers=own)
+            passes.setdefault(row.judge, []).append(found.result.passed)
+    worse = [row.judge for row in fixed.results if row.finding == "worse"]
+    passed = [row.judge for row in fixed.results if row.finding == "passed"]
+
+    assert passed or worse
+    assert all(np.mean(passes[judge]) <= 0.05 for judge in worse)
+    assert not passed or np.mean([np.mean(passes[judge]) for judge in passed]) >= 0.5
+
+
+def table_of(table):
+    rows = {}
+    for n in range(len(table)):
+        if table.label.codes[n] >= 0:
+            rows.setdefault(table.item.value(n), {})[table.rater.value(n)] = table.label.value(n)
+    return rows
