@@ -13,6 +13,22 @@ PINNED = {
     "safety": ("1.0", "237fc072ddd38cf2b17615941734416eca156264b1c1ecbc3885a8747ac7e639"),
     "toxicity": ("1.0", "5f4379559eda9c114e564a2db0eab1fea8a58243871005e44eb9c7087d002bbc"),
     "helpfulness": ("1.0", "2c82a816bad8a68c9d8f053b528da915886354c272d13cedfc6c2646f294ff1e"),
+    "faithfulness": (
+        "1.0",
+        "439bb823c7d479fc6c79b45b44342f6905ae20b69e733e1f4b2d6f0c56a1f15f",
+    ),
+    "instruction-following": (
+        "1.0",
+        "6d7c11c2dc732bda48d20766e2ec4deef9ccebeedf72213d5e8fc6c43d0af622",
+    ),
+    "tone": (
+        "1.0",
+        "d34ff2b08b83fae0a03df2447e2b5336b504a70fd73d0094aff4ac6b79c08b7b",
+    ),
+    "code-review": (
+        "1.0",
+        "a504f4ee2c2a23b3f94a58a0a6896021c09048f406771c53c7210ab6382d7033",
+    ),
     "criteria": ("1.0", "a53af56e104bec79c4a44b3f1b6d676617371db89823d2e30c86d1b0573fc4ea"),
     "pairwise": ("1.0", "c8c65b9993edc25a219a1cddaae0470262da415df5b08d4349373c0d58936fd7"),
     "hard-refusal-example": (
@@ -112,7 +128,7 @@ def _runs(text, length):
     return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}
 
 
-def test_the_built_in_rubrics_are_these_six():
+def test_the_built_in_rubrics_are_these_ten():
     assert sorted(built_in_rubrics()) == sorted(NAMES)
 
 
@@ -289,6 +305,21 @@ def test_chinese_has_chinese_punctuation_and_no_spaces_inside(name):
         if language == "zh":
             assert not re.search(r"[\u4e00-\u9fff][,.?!:;()\"']|[「」『』]", text), (where, text)
             assert not re.search(r"[\u4e00-\u9fff] +[\u4e00-\u9fff]", text), (where, text)
+
+
+@pytest.mark.parametrize("name", ["faithfulness", "instruction-following", "tone", "code-review"])
+def test_a_ready_rubric_has_examples_of_both_answers_and_says_its_limits(name):
+    rubric = load_rubric(name)
+
+    assert 4 <= len(rubric.questions) <= 6
+    assert all(question.kind == "boolean" for question in rubric.questions)
+    for question in rubric.questions:
+        for examples in (question.yes_examples, question.no_examples):
+            assert {language: len(rows) for language, rows in examples.items()} == {
+                "en": 2,
+                "zh": 2,
+            }, question.id
+    assert "not asked" in rubric.description["en"] or "Nothing is run" in rubric.description["en"]
 
 
 def test_a_question_is_at_most_three_sentences_and_begins_by_asking():
