@@ -147,6 +147,48 @@ def test_two_words_are_paid_the_mean_at_most_where_an_answer_is_wanted(plain, gu
     assert not paid.gated.any()
 
 
+def test_a_long_answer_without_a_word_of_its_prompt_is_paid_the_mean_at_most(plain):
+    """Half of the answers to other prompts are so, and some good ones: the floor is not theirs."""
+    model = fit([row for row in rows() if row["id"] != "r37"], gate=True).model  # which is so
+    own = next(row for row in rows() if (row["behavior"], row["label"]) == ("comply", "ideal"))
+    items = [
+        ask(own["response"], prompt=prompt, name=prompt)
+        for prompt in (own["prompt"], "Which mountains and volcanoes are the highest in Africa?")
+    ]
+
+    scores = model.score(items)
+
+    mean = model.behaviors["comply"].mean
+    assert plain.score(items).rewards[1] > mean
+    assert scores.rewards[0] > mean
+    assert scores.rewards[1] == pytest.approx(mean)
+    assert not scores.gated.any()
+
+
+def test_a_fit_whose_better_answers_use_other_words_than_their_prompts_pays_them_in_full():
+    other = [row | {"prompt": f"Zebras, glaciers and violins: {row['group']}?"} for row in rows()]
+
+    found = fit(other, gate=True)
+
+    assert found.model.behaviors["comply"].guard.topic_cap is None
+    assert any(
+        "without a word of their prompt's topic are paid in full" in note for note in found.notes
+    )
+
+
+def test_the_look_behind_refusals_takes_nothing_from_the_best_responses_of_the_fit(plain):
+    model = fit(behind_refusals=True).model
+
+    for behavior in ("hard_refuse", "soft_refuse", "comply"):
+        own = [
+            ask(row["response"], prompt=row["prompt"], behavior=behavior, name=row["id"])
+            for row in rows()
+            if (row["behavior"], row["label"]) == (behavior, "ideal")
+        ]
+
+        np.testing.assert_allclose(model.score(own).rewards, plain.score(own).rewards)
+
+
 def test_another_script_than_the_prompts_is_paid_the_mean_at_most_unless_the_fit_has_such(guarded):
     item = ask(CHINESE, behavior="hard_refuse")
     free = fit(

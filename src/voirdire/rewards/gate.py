@@ -27,6 +27,7 @@ __all__ = [
     "list_stems",
     "load_gate",
     "measure_language",
+    "misses_topic",
     "says_nothing",
 ]
 
@@ -250,31 +251,45 @@ def list_stems(text: str) -> list[str]:
 
 
 def says_nothing(prompt: str, response: str) -> bool:
-    """Tell whether a response is of phrases that fit every prompt, or misses the prompt's topic.
+    """Tell whether a response is of phrases that fit every prompt.
 
     A refusal is left to the rules. A short answer may say yes or no, or a number.
     """
-    if REFUSAL.search(response.replace("’", "'")) or is_foreign(response):
+    if (words := _read_answer(prompt, response)) is None:
         return False
-    prompt_stems, general = set(list_stems(prompt)), load_gate().general
+    n_words, said, prompt_stems = words
+    n_new = len(said - load_gate().general - prompt_stems)
+    if n_words >= _FEWEST_OF_ANSWER:
+        return n_new <= _SHARE_NEW * len(said)
+    is_brief = n_words < _FEWEST_WORDS or _BRIEF.search(_LIST_NUMBER.sub(" ", response))
+    return not n_new and not is_brief
+
+
+def misses_topic(prompt: str, response: str) -> bool:
+    """Tell whether a response of some length has none of the words that a prompt is about.
+
+    So have half of the answers to other prompts, and some answers in other words than the prompt's.
+    """
+    if (words := _read_answer(prompt, response)) is None:
+        return False
+    n_words, said, prompt_stems = words
+    topic = prompt_stems - load_gate().general
+    is_long = len(topic) >= _FEWEST_OF_TOPIC and n_words >= _FEWEST_ON_TOPIC
+    return is_long and topic.isdisjoint(said)
+
+
+def _read_answer(prompt: str, response: str) -> tuple[int, set[str], set[str]] | None:
+    """Count the words of an answer, and list its stems and its prompt's; None for a refusal."""
+    if REFUSAL.search(response.replace("’", "'")) or is_foreign(response):
+        return None
+    prompt_stems = set(list_stems(prompt))
     n_words, said = 0, set()
     for sentence in _SENTENCE.split(response):
         stems = list_stems(sentence)
         n_words += len(stems)
         if len(stems) < 4 or sum(map(prompt_stems.__contains__, stems)) < 0.8 * len(stems):
             said |= set(stems)  # the prompt once more is no answer to it
-    n_new = len(said - general - prompt_stems)
-    if n_words < _FEWEST_OF_ANSWER:
-        return (
-            not n_new
-            and n_words >= _FEWEST_WORDS
-            and not _BRIEF.search(_LIST_NUMBER.sub(" ", response))
-        )
-    if n_new <= _SHARE_NEW * len(said):
-        return True
-    topic = prompt_stems - general
-    is_long = len(topic) >= _FEWEST_OF_TOPIC and n_words >= _FEWEST_ON_TOPIC
-    return is_long and topic.isdisjoint(said)
+    return n_words, said, prompt_stems
 
 
 # The gate ---------------------------------------------------------------------------------------

@@ -10,10 +10,17 @@ import msgspec
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.rewards.gate import REFUSAL, is_foreign, is_short, load_gate, says_nothing
+from voirdire.rewards.gate import (
+    REFUSAL,
+    is_foreign,
+    is_short,
+    load_gate,
+    misses_topic,
+    says_nothing,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,10 +67,12 @@ class BehaviorGuard:
         Whether the gate also stops what says nothing.
     short_cap : float or None
         The highest rule reward of up to five words where an answer is wanted: the mean of what the
-        fit's completions are paid. None where good responses of the fit are as short.
+        fit's completions are paid. None where it would rank the fit's comparisons worse.
+    topic_cap : float or None
+        The same for a response without a word that the prompt is about.
     foreign_cap : float or None
-        The same mean, as the highest rule reward of what is in no script of a prompt in English:
-        the gate cannot tell whether it is language. None where the fit's responses are so too.
+        The same, for all behaviors, for what is in no script of a prompt in English: the gate
+        cannot tell whether it is language.
     cap : float or None
         The highest rule reward: to five prompts in six the best real response is paid as much.
     refusal_offset : float or None
@@ -73,6 +82,7 @@ class BehaviorGuard:
     floor: float | None = None
     wants_answer: bool = False
     short_cap: float | None = None
+    topic_cap: float | None = None
     foreign_cap: float | None = None
     cap: float | None = None
     refusal_offset: float | None = None
@@ -169,10 +179,10 @@ class Guards:
                 beyond[rows[[at for at, _ in readable]]] = margins - self._gate.threshold
                 for at, item in readable:
                     is_stopped = bool(beyond[rows[at]] > 0)
-                    if guard.foreign_cap is not None and _changes_script(item):
-                        own[at] = min(own[at], guard.foreign_cap)
-                    if guard.short_cap is not None and is_short(item.response):
-                        own[at] = min(own[at], guard.short_cap)
+                    for field, (_, is_doubtful) in _DOUBTFUL.items():
+                        limit = getattr(guard, field)
+                        if limit is not None and limit < own[at] and is_doubtful(item):
+                            own[at] = limit
                     if guard.wants_answer and not is_stopped:
                         is_stopped = says_nothing(read_question(item), item.response)
                     if is_stopped:
@@ -187,14 +197,23 @@ def read_question(item: Item) -> str:
     return questions[-1] if questions else ""
 
 
-def _changes_script(item: Item) -> bool:
-    return is_foreign(item.response) and not is_foreign(read_question(item))
+_DOUBTFUL: Mapping[str, tuple[str, Callable[[Item], bool]]] = {
+    "short_cap": ("of up to five words", lambda item: is_short(item.response)),
+    "topic_cap": (
+        "without a word of their prompt's topic",
+        lambda item: misses_topic(read_question(item), item.response),
+    ),
+    "foreign_cap": (
+        "in another script than their prompts",
+        lambda item: is_foreign(item.response) and not is_foreign(read_question(item)),
+    ),
+}
+"""What the gate cannot tell: such a response is paid the mean at most."""
 
 
 # Choices of a fit -------------------------------------------------------------------------------
 
 _MOST_FLOORED = 0.012
-_MOST_SHORT = 0.05
 _LEAST_LENIENT, _MOST_LENIENT = 0.2, 1.0
 """Below the first threshold some lists and code are stopped, beyond the second strings of words
 pass."""
@@ -227,7 +246,7 @@ def choose_gate(responses: Sequence[str]) -> tuple[GateSettings | None, str]:
     return GateSettings(fingerprint=gate.fingerprint, threshold=threshold), note
 
 
-def choose_guard(
+def choose_guard(  # noqa: C901  # a check a paragraph
     items: Sequence[Item],
     *,
     totals: tuple[NDArray[np.float64], NDArray[np.float64]],
@@ -237,7 +256,7 @@ def choose_guard(
     is_best: NDArray[np.bool_],
     is_vetoed: NDArray[np.bool_],
     switches: Mapping[str, bool],
-) -> tuple[BehaviorGuard, str]:
+) -> tuple[BehaviorGuard, list[str]]:
     """Choose floor, cap and offset of a behavior on the comparisons of its fit; note what is not.
 
     Parameters
@@ -260,11 +279,24 @@ def choose_guard(
     rule, base = totals
     paid = rule
     spread = float(rule.std(ddof=1)) if rule.size > 1 else 0.0
-    floor = cap = short_cap = foreign_cap = offset = None
-    wants_answer, note = False, ""
+    floor = cap = offset = None
+    caps: dict[str, float] = {}
+    wants_answer, notes = False, []
+
+    def compute_error(paid: NDArray[np.float64]) -> float:
+        gain = (paid + base)[pairs[0]] - (paid + base)[pairs[1]]
+        return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
 
     if switches["behind"]:
-        offset = _choose_offset(rule, base, behind, pairs)
+        # the least offset under which a quarter of a point more is ranked wrong at most
+        excess = np.sort((rule - behind)[np.isfinite(behind)])
+        offset, allowed = spread, compute_error(rule) + _ERROR_ALLOWED
+        if excess.size >= _FEWEST_RESTS:
+            limits = (float(x) for x in excess)
+            offset = next(x for x in limits if compute_error(np.fmin(rule, behind + x)) <= allowed)
+        own = np.sort((rule - behind)[is_best & np.isfinite(behind)])[::-1]
+        if own.size:
+            offset = max(offset, float(own[int(_MOST_FLOORED * own.size)]))
         paid = np.fmin(rule, behind + offset)
     if switches["cap"]:
         better = np.setdiff1d(pairs[0], np.flatnonzero(is_vetoed))
@@ -272,6 +304,7 @@ def choose_guard(
         np.maximum.at(top, prompts[better], paid[better])
         if better.size:
             cap = float(np.quantile(top[np.isfinite(top)], _CAP_QUANTILE, method="lower"))
+            paid = np.minimum(paid, cap)
     if switches["gate"]:
         # below the lowest real reward whatever base reward of this size is added
         floor = float((rule + base).min() - base.max() - (spread or 1.0))
@@ -280,48 +313,32 @@ def choose_guard(
             for row in np.flatnonzero(is_best).tolist()
             if not is_foreign((x := items[row]).response)
         ]
-        preferred = [items[row] for row in np.unique(pairs[0]).tolist()]
         n_refusing = sum(REFUSAL.search(item.response) is not None for item in best)
         n_empty = sum(says_nothing(read_question(item), item.response) for item in best)
-        n_short = sum(is_short(item.response) for item in preferred)
-        mean = float(paid.mean() if cap is None else np.minimum(paid, cap).mean())
-        if 2 * n_refusing < len(best):
-            wants_answer = n_empty <= _MOST_FLOORED * len(best)
-            if not wants_answer:
-                note = (
-                    f"whether a response says anything is not looked at: {n_empty} of {len(best)} "
-                    "best responses would be taken for phrases that fit every prompt"
+        is_answered = 2 * n_refusing < len(best)
+        wants_answer = is_answered and n_empty <= _MOST_FLOORED * len(best)
+        if is_answered and not wants_answer:
+            notes.append(
+                f"whether a response says anything is not looked at: {n_empty} of {len(best)} "
+                "best responses would be taken for phrases that fit every prompt"
+            )
+        allowed, mean = compute_error(paid) + _ERROR_ALLOWED, float(paid.mean())
+        for field, (about, is_doubtful) in _DOUBTFUL.items():
+            held = [mean if is_doubtful(item) else np.inf for item in items]
+            if not is_answered and field != "foreign_cap":
+                continue
+            if compute_error(np.minimum(paid, held)) <= allowed:
+                caps[field] = mean
+            else:
+                notes.append(
+                    f"responses {about} are paid in full: the mean at most would rank these "
+                    "comparisons worse"
                 )
-        if wants_answer and n_short <= _MOST_SHORT * len(preferred):
-            short_cap = mean
-        if sum(map(_changes_script, preferred)) <= _MOST_FLOORED * len(preferred):
-            foreign_cap = mean
     guard = BehaviorGuard(
         floor=floor,
         wants_answer=wants_answer,
-        short_cap=short_cap,
-        foreign_cap=foreign_cap,
         cap=cap,
         refusal_offset=offset,
+        **caps,
     )
-    return guard, note
-
-
-def _choose_offset(
-    rule: NDArray[np.float64],
-    base: NDArray[np.float64],
-    behind: NDArray[np.float64],
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-) -> float:
-    """Choose the least offset under which a quarter of a point more is ranked wrong at most."""
-
-    def compute_error(offset: float) -> float:
-        paid = np.fmin(rule, behind + offset) + base
-        gain = paid[pairs[0]] - paid[pairs[1]]
-        return float(np.mean((gain < 0) + 0.5 * (gain == 0)))
-
-    excess = np.sort((rule - behind)[np.isfinite(behind)])
-    if excess.size < _FEWEST_RESTS:
-        return float(rule.std(ddof=1)) if rule.size > 1 else 0.0
-    allowed = compute_error(np.inf) + _ERROR_ALLOWED
-    return next(float(x) for x in excess if compute_error(float(x)) <= allowed)
+    return guard, notes

