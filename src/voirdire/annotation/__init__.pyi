@@ -5,6 +5,8 @@ from voirdire.annotation.assignment import list_tasks as list_tasks
 from voirdire.annotation.coordinator import measure_study as measure_study
 from voirdire.annotation.coordinator import read_judges as read_judges
 from voirdire.annotation.coordinator import watch_study as watch_study
+from voirdire.annotation.platforms import argilla_dataset as argilla_dataset
+from voirdire.annotation.platforms import label_studio_project as label_studio_project
 from voirdire.annotation.study import COORDINATOR as COORDINATOR
 from voirdire.annotation.study import Study as Study
 from voirdire.annotation.study import open_study as open_study
