@@ -29,6 +29,7 @@ __all__ = [
     "QuestionKind",
     "ReplyForm",
     "RubricKind",
+    "RuleKind",
     "Share",
     "Threshold",
     "VerdictLayout",
@@ -89,6 +90,19 @@ Language: TypeAlias = Literal["en", "zh"]
 RubricKind: TypeAlias = Literal["boolean", "choice", "multilabel", "scale", "text", "pairwise"]
 """What a question of a rubric asks for: a `QuestionKind`, or which of two responses is better."""
 
+RuleKind: TypeAlias = Literal[
+    "contains",
+    "contains_any",
+    "regex",
+    "characters",
+    "words",
+    "json",
+    "exact",
+    "number",
+    "function",
+]
+"""What a rule in code looks at."""
+
 DemandWord: TypeAlias = Literal[
     "required", "desired", "allowed", "undesired", "unacceptable", "illogical", "disallowed"
 ]
@@ -98,10 +112,11 @@ ClassRule: TypeAlias = Literal["exact", "product"]
 """How completion classes get their probabilities."""
 
 ProbabilitySource: TypeAlias = Literal[
-    "logprob", "stated", "vote", "decision", "classifier", "derived", "cascade", "jury"
+    "logprob", "stated", "vote", "decision", "classifier", "rule", "derived", "cascade", "jury"
 ]
-"""Where a probability comes from; `derived` ones are computed from those of propositions. A judge
-whose source is `cascade` has one of two other judges answer each item, and verdicts say which."""
+"""Where a probability comes from; `rule` is code: 0 or 1; `derived` ones are computed from those of
+propositions. A judge whose source is `cascade` has one of two other judges answer each item, and
+verdicts say which."""
 
 Judged: TypeAlias = Literal["final_answer", "with_reasoning", "whole_turn"]
 """What of a response is judged: its last message without thoughts; that message whole; or

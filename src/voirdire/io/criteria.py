@@ -5,10 +5,17 @@ from __future__ import annotations
 import ast
 import json
 import math
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
+from voirdire._messages import shorten
+from voirdire.errors import InputError
 from voirdire.io.files import RowError, got, is_unicode
-from voirdire.records import Criterion
+from voirdire.records import Criterion, Rule
+from voirdire.rubrics.rules import read_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["CRITERIA_COLUMNS", "REFERENCE_COLUMNS", "check_criteria", "read_criteria"]
 
@@ -94,6 +101,15 @@ def _read_one(value: Any, column: str) -> Criterion:
     if not math.isfinite(number) or isinstance(points, bool):
         raise RowError(f"points must be a number, got {got(points)}", column=column)
     tags = _first(value, _TAGS)
+    rule = value.get("rule") if isinstance(value.get("rule"), dict) else None
+    if rule is not None:
+        try:
+            rule = read_rule(rule, may_call=False)
+        except InputError as error:
+            raise RowError(f"a rule {error}", column=column) from error
+    else:
+        rule = _read_verifier(value, tags)
+    tags = [f"{name}:{x}" for name, x in tags.items()] if isinstance(tags, dict) else tags
     tags = [tags] if isinstance(tags, str) else tags or []
     if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
         raise RowError(f"tags must be a list of words, got {got(tags)}", column=column)
@@ -103,7 +119,77 @@ def _read_one(value: Any, column: str) -> Criterion:
         points=number,
         id=str(name) if isinstance(name, str | int) and str(name) != text else None,
         tags=tuple(tags),
+        rule=rule,
     )
+
+
+# Verifiers ---------------------------------------------------------------------------------------
+
+
+def _read_verifier(row: dict[str, Any], tags: Any) -> Rule | None:
+    """Read the rule of a row with ``verifier: rule``, as RubricHub and IFEval name functions.
+
+    Where none fits, the criterion has no answer, so that it counts neither for nor against.
+    """
+    known = row
+    if isinstance(tags, dict):
+        known = row | tags
+    elif isinstance(tags, list):
+        pairs = [tag.partition(":") for tag in tags if isinstance(tag, str)]
+        known = row | {name: value for name, _, value in pairs if name in _OF_VERIFIER}
+    if known.get("verifier") in (None, "", "llm", "model"):
+        return None
+    name = str(known.get("function") or known["verifier"]).rpartition(":")[2]
+    with suppress(RowError, InputError, TypeError, ValueError, KeyError, AttributeError):
+        parameters = _decode(known.get("parameters") or {}, "parameters")
+        return read_rule(_VERIFIERS[name](parameters), may_call=False)
+    return Rule(kind="verifier", value=shorten(name, width=40))
+
+
+def _bound(parameters: dict[str, Any], name: str) -> dict[str, int]:
+    """Read "at least n" or "less than n"."""
+    number = int(parameters[name])
+    if parameters["relation"] in ("less than", "at most"):
+        return {"at_most": number - (parameters["relation"] == "less than")}
+    return {"at_least": {"at least": number, "more than": number + 1}[parameters["relation"]]}
+
+
+def _match_often(parameters: dict[str, Any]) -> dict[str, Any]:
+    ends = _bound(parameters, "frequency")
+    is_most = "at_most" in ends
+    number = ends["at_most"] + 1 if is_most else ends["at_least"]
+    pattern = f"(?is)(?:{_escape(parameters['keyword'])}.*){{{number}}}"
+    return {"regex": pattern, "negated": is_most}
+
+
+def _escape(text: str) -> str:
+    """Write a text so that a regular expression of Rust matches it as it is."""
+    return "".join(rf"\x{{{ord(x):x}}}" if not x.isalnum() else x for x in text)
+
+
+_OF_VERIFIER = ("verifier", "function", "parameters")
+_VERIFIERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "word_count_range": lambda x: {
+        "words": {"at_least": int(x["min_count"]), "at_most": int(x["max_count"])}
+    },
+    "math_verify": lambda x: {"number": {"value": float(x), "tolerance": 1e-6}},
+    "number_words": lambda x: {"words": _bound(x, "num_words")},
+    "existence": lambda x: {"contains": x["keywords"], "ignore_case": True},
+    "forbidden_words": lambda x: {
+        "regex": rf"(?i)\b(?:{'|'.join(map(_escape, x['forbidden_words']))})\b",
+        "negated": True,
+    },
+    "frequency": _match_often,
+    "no_comma": lambda _: {"contains": ",", "negated": True},
+    "json_format": lambda _: {"json": True},
+    "title": lambda _: {"regex": r"<<[^\n<>]+>>"},
+    "postscript": lambda x: {"contains": x["postscript_marker"], "ignore_case": True},
+    "quotation": lambda _: {"regex": r'(?s)^\s*".*"\s*$'},
+    "end_checker": lambda x: {"regex": rf'(?i){_escape(x["end_phrase"].strip())}"*\s*$'},
+    "english_lowercase": lambda _: {"regex": r"\p{Lu}", "negated": True},
+    "english_capital": lambda _: {"regex": r"\p{Ll}", "negated": True},
+}
+"""By the name of a function, without the group before its colon."""
 
 
 def _first(row: dict[str, Any], names: tuple[str, ...]) -> Any:

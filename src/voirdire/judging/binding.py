@@ -25,8 +25,10 @@ from voirdire.judging.port import Answerer, Judge
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
 from voirdire.models.providers import PROVIDERS
+from voirdire.records import Failure
 from voirdire.records.thresholds import USUAL_THRESHOLD, get_thresholds, select_threshold
 from voirdire.rubrics.rubric import question_document
+from voirdire.rubrics.rules import apply_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +55,7 @@ __all__ = [
     "plan_judging",
     "refuse_kinds",
     "reply_fingerprint",
+    "take_columns",
 ]
 
 
@@ -188,11 +191,35 @@ class BoundJudge(EngineJudge):
             return self.calibrators
         return tuple((place, each) for place in range(n_asked) for _, each in self.calibrators)
 
+    def needs_calls(self, item: Item) -> bool:
+        """Whether anything about an item is not answered by a rule."""
+        asked = item.criteria if self.rubric.of_item else self.rubric.questions
+        return any(row.rule is None for row in asked)
+
     def calls_of(self, item: Item) -> CallPlan:
         """Return the calls about an item."""
         if not self.rubric.of_item:
             return self.calls
         return plan_criteria(self.judge, self.rubric, item.criteria)
+
+
+_BY_RULE = -1
+"""In place of the column of a judge's answers."""
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The judge of a rubric whose questions all have rules."""
+
+    rubric: Rubric
+    name: str = "rules"
+    source: ProbabilitySource = "rule"
+    questions: tuple[str, ...] = ()
+    fingerprint: str = "rules"  # the plan's holds the rubric, and that the rules
+
+    def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """Answer no question: the rules do."""
+        return np.empty((len(items), 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,6 +352,8 @@ def _open_judge(judge: Any, settings: Mapping[str, Any]) -> Any:
 def _bind_judge(judge: Any, rubric: Rubric, *, judged: Judged) -> Answerer:
     if isinstance(judge, LlmJudge):
         return bind_model(judge, rubric)
+    if all(row.rule is not None for row in rubric.questions):
+        return _Rules(rubric)
     if rubric.of_item:  # the others answer one list of questions for all items
         msg = f"`judge` must be one language model for rubric {_quote(rubric.name)}, got"
         raise InputError(
@@ -444,7 +473,7 @@ def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
     classes, threshold and reader are left out as well, so that a change of them does not lose
     replies that are paid for.
     """
-    documents = [question_document(row) for row in rubric.questions]
+    documents = [question_document(row) for row in rubric.questions if row.rule is None]
     questions = None if asking.get("mode") == "single" else documents
     return hash_content({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})
 
@@ -502,7 +531,8 @@ def _check_calibration(judge: BoundJudge, *, threshold: Threshold, judged: Judge
 
 def _leave_out(judge: Answerer, rubric: Rubric, *, whole: bool) -> tuple[Rubric, tuple[str, ...]]:
     """Leave out questions that the judge does not answer: of a whole rubric those without a use."""
-    optional = rubric.unused_propositions if whole else rubric.propositions
+    optional: Sequence[str] = rubric.unused_propositions if whole else rubric.propositions
+    optional = [name for name in optional if rubric.question(name).rule is None]
     lacking = [name for name in optional if name not in judge.questions]
     if not lacking or (not whole and len(lacking) == len(optional)):
         return rubric, ()
@@ -521,6 +551,7 @@ def _find_columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
     if not asked and not isinstance(judge, EngineJudge):
         refuse_kinds(rubric)
     places = {name: place for place, name in enumerate(judge.questions)}
+    places |= dict.fromkeys((row.id for row in rubric.questions if row.rule is not None), _BY_RULE)
     if lacking := [name for name in asked if name not in places]:
         msg = f"`judge` must answer every proposition of rubric {_quote(rubric.name)}, got"
         way = "Take them out of the rubric, or make a judge from labels with `voirdire distill`."
@@ -575,8 +606,23 @@ def ask_in_process(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float
     if answers.shape != expected:
         msg = f"`judge` must give probabilities of shape {expected}, got {answers.shape}."
         raise InputError(msg)
-    answers = answers[:, list(plan.columns)]
+    answers = take_columns(answers, items, plan)
     if not (np.isnan(answers) | ((answers >= 0) & (answers <= 1))).all():
         msg = f"`judge` must give probabilities in [0, 1], got {np.nanmin(answers)!r} to "
         raise InputError(f"{msg}{np.nanmax(answers)!r} from {_quote(judge.name)}.")
     return answers
+
+
+def take_columns(
+    answers: NDArray[np.float64], items: Sequence[Item], plan: JudgingPlan
+) -> NDArray[np.float64]:
+    """Return the columns of the rubric's propositions; those with a rule are answered by it."""
+    taken = np.full((len(items), len(plan.columns)), np.nan)
+    for column, place in enumerate(plan.columns):
+        rule = plan.rubric.question(plan.rubric.propositions[column]).rule
+        if rule is None:
+            taken[:, column] = answers[:, place]
+        else:
+            found = [apply_rule(rule, item) for item in items]
+            taken[:, column] = [np.nan if isinstance(x, Failure) else x for x in found]
+    return taken

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,16 +31,17 @@ from voirdire.records import Item, Message
 from voirdire.records.items import as_bytes
 from voirdire.rubrics import load_rubric
 from voirdire.rubrics.rubric import question_document
+from voirdire.rubrics.rules import apply_rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
-    from voirdire.judging.asking import Answers
+    from voirdire.judging.asking import Answer, Answers
     from voirdire.judging.model_settings import LlmJudge
     from voirdire.models import ChatRequest
-    from voirdire.records import Criterion
+    from voirdire.records import Criterion, Failure
     from voirdire.rubrics import Question, Rubric
 
 __all__ = [
@@ -114,7 +116,7 @@ class CallPlan:
     Attributes
     ----------
     questions : tuple of Question
-        What they ask, all of them together.
+        What they ask, all of them together, and what rules answer.
     specs : tuple of CallSpec
         The calls that verdicts are made from.
     shares_fence : bool
@@ -126,6 +128,11 @@ class CallPlan:
     specs: tuple[CallSpec, ...]
     shares_fence: bool = False
 
+    def apply_rules(self, item: Item) -> dict[int, Answer | Failure]:
+        """Answer the questions that have a rule, by their places."""
+        rules = ((place, row.rule) for place, row in enumerate(self.questions))
+        return {place: apply_rule(rule, item) for place, rule in rules if rule is not None}
+
 
 def plan_criteria(judge: LlmJudge, rubric: Rubric, criteria: Sequence[Criterion]) -> CallPlan:
     """Plan the calls about the criteria of an item: at most 50 in one, in their order.
@@ -135,27 +142,27 @@ def plan_criteria(judge: LlmJudge, rubric: Rubric, criteria: Sequence[Criterion]
     if not criteria:
         msg = f"items must bring criteria for rubric {rubric.name!r}, got one without any."
         raise InputError(f"{msg} Give it `criteria`.")
-    [asked] = rubric.questions
+    [question] = rubric.questions
     questions = tuple(
         replace(
-            asked,
+            question,
             id=each.key,
+            rule=each.rule,
             text={
-                name: f"{text} {quote_untrusted(each.text)}" for name, text in asked.text.items()
+                name: f"{text} {quote_untrusted(each.text)}" for name, text in question.text.items()
             },
         )
         for each in criteria
     )
     most = 1 if judge.mode == "single" else _MOST_CRITERIA
     specs: list[CallSpec] = []
-    for start in range(0, len(questions), most):
-        part = questions[start : start + most]
-        made = _plan_parts(judge, part, {"criteria": tuple(range(len(part)))}, pairwise=False)
-        digest = hash_content(sorted(row.id for row in part))[7:23]
-        places = range(start, start + len(part))
-        for spec in made:
+    asked = [place for place, row in enumerate(questions) if row.rule is None]
+    for start in range(0, len(asked), most):
+        places = tuple(asked[start : start + most])
+        digest = hash_content(sorted(questions[place].id for place in places))[7:23]
+        for spec in _plan_parts(judge, questions, {"criteria": places}, pairwise=False):
             name = spec.name.replace("criteria", f"criteria/{digest}", 1)
-            specs.append(replace(spec, name=name, places=tuple(places[k] for k in spec.places)))
+            specs.append(replace(spec, name=name))
     return CallPlan(questions=questions, specs=tuple(specs))
 
 
@@ -170,11 +177,12 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     is_pairwise = _asks_pairwise(rubric)
     questions = [limit_examples(row, judge.shown_examples) for row in rubric.questions]
     is_decision = judge.probability == "decision"
-    parts = {"joint": tuple(range(len(questions)))}
-    if is_decision:
-        parts = _split_questions(questions)
+    places = [place for place, row in enumerate(questions) if row.rule is None]
+    parts = {"joint": tuple(places)} if places else {}
+    if is_decision and places:
+        parts = _split_questions(questions, places)
     if judge.mode == "single":
-        parts = {_name_single_call(row): (place,) for place, row in enumerate(rubric.questions)}
+        parts = {_name_single_call(rubric.questions[place]): (place,) for place in places}
     specs = _plan_parts(judge, questions, parts, pairwise=is_pairwise)
     return CallPlan(
         questions=rubric.questions, specs=tuple(specs), shares_fence=judge.mode == "single"
@@ -233,12 +241,14 @@ def _asks_pairwise(rubric: Rubric) -> bool:
     return "pairwise" in kinds
 
 
-def _split_questions(questions: Sequence[Question]) -> dict[str, tuple[int, ...]]:
-    """Part questions where a decision model takes no more of them in one call."""
+def _split_questions(
+    questions: Sequence[Question], places: Sequence[int]
+) -> dict[str, tuple[int, ...]]:
+    """Part the places of questions where a decision model takes no more of them in one call."""
     groups: list[list[int]] = [[]]
     n_asked = 0
-    for place, question in enumerate(questions):
-        n_parts = len(name_parts(question))
+    for place in places:
+        n_parts = len(name_parts(questions[place]))
         n_asked += n_parts
         if n_asked > MOST_QUESTIONS and groups[-1]:
             groups.append([])
@@ -257,8 +267,9 @@ def _name_single_call(question: Question) -> str:
 def find_asked_places(name: str, rubric: Rubric) -> tuple[int, ...] | None:
     """Return the places of the questions that a call of this name asked, in their order."""
     if found := re.match(r"joint(?:/(\d+)-(\d+))?", name):
-        places = range(len(rubric.questions))
-        return tuple(places if found[1] is None else places[int(found[1]) : int(found[2]) + 1])
+        places = [place for place, row in enumerate(rubric.questions) if row.rule is None]
+        first, last = (0, len(rubric.questions)) if found[1] is None else map(int, found.groups())
+        return tuple(place for place in places if first <= place <= last)
     for place, row in enumerate(rubric.questions):
         if f"{name}/".startswith(f"{_name_single_call(row)}/"):
             return (place,)
@@ -270,7 +281,7 @@ def hash_item(item: Item) -> bytes:
     shown = [[row.role, row.content, *row.images] for row in item.prompt]
     told: list[Any] = [shown, item.response, item.other]
     if item.criteria:  # their points, tags and order say nothing to a judge
-        told += [item.reference, sorted(each.text for each in item.criteria)]
+        told += [item.reference, [x.content for x in sorted(item.criteria, key=attrgetter("text"))]]
     return hashlib.sha256(as_bytes(told)).digest()
 
 
@@ -337,7 +348,8 @@ def show_prompt(
     """
     asked = load_rubric(rubric)
     _asks_pairwise(asked)
-    questions = asked.questions if mode == "joint" else asked.questions[:1]
+    questions = tuple(row for row in asked.questions if row.rule is None) or asked.questions
+    questions = questions if mode == "joint" else questions[:1]
     n_shown = 0 if n_examples is None and mode == "joint" else n_examples
     questions = tuple(limit_examples(row, n_shown) for row in questions)
     ask = Ask(questions=questions, probability=probability, mode=mode, language=language)

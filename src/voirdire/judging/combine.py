@@ -14,7 +14,7 @@ from voirdire.judging.binding import EngineJudge
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from voirdire.judging.asking import Answers
     from voirdire.judging.binding import BoundJudge, BoundJury
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from voirdire.judging.calls import Outcome
     from voirdire.rubrics import Question
 
-__all__ = ["ItemVerdict", "combine_ballots", "combine_outcomes", "failed_verdict", "is_enough"]
+__all__ = [
+    "ItemVerdict",
+    "add_rules",
+    "combine_ballots",
+    "combine_outcomes",
+    "failed_verdict",
+    "is_enough",
+]
 
 
 class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -67,7 +74,8 @@ def combine_outcomes(
     is_stored = all(outcome.is_reused for outcome in outcomes)
     masses: tuple[float, ...] | None
     spread = None
-    if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
+    is_one = len(outcomes) == 1 and len(calls.specs[0].places) == len(questions)
+    if is_one and outcomes[0].value is not None and not outcomes[0].is_partial:
         # one call in the rubric's own order is by far the most common case
         value = outcomes[0].value
         values, masses, spread = list(value.values), value.missing_mass, value.spread
@@ -92,7 +100,7 @@ def combine_outcomes(
         votes = bound.judge.probability == "vote"  # of samples a few may fail
         values = [
             combine_answers(question, known)
-            if (2 * len(known) > n if votes else len(known) == n)
+            if known and (2 * len(known) > n if votes else len(known) == n)
             else reason or Failure(reason="not asked")
             for question, known, n, reason in zip(questions, said, asked, reasons, strict=True)
         ]
@@ -114,6 +122,21 @@ def combine_outcomes(
         spread=spread,
         is_stored=is_stored,
     )
+
+
+def add_rules(verdict: ItemVerdict, by_rule: Mapping[int, Answer | Failure]) -> ItemVerdict:
+    """Add what rules answer, by the places of their questions, to a verdict."""
+    if not by_rule:
+        return verdict
+    values = list(verdict.values)
+    failures = [(place, why) for place, why in verdict.failures if place not in by_rule]
+    for place, answer in by_rule.items():
+        if isinstance(answer, Failure):
+            failures.append((place, answer))
+        else:
+            values[place] = answer
+    changed = {"values": tuple(values), "failures": tuple(failures)}
+    return msgspec.structs.replace(verdict, **changed)
 
 
 def combine_answers(question: Question, said: list[Answer]) -> Answer | Failure:

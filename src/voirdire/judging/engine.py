@@ -23,11 +23,18 @@ import msgspec
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.judging.binding import BoundCascade, BoundJudge, BoundJury, ask_in_process
+from voirdire.judging.binding import (
+    BoundCascade,
+    BoundJudge,
+    BoundJury,
+    ask_in_process,
+    take_columns,
+)
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.caller import CallCounts, Caller, CircuitBreaker, OutOfOrderError
 from voirdire.judging.combine import (
     ItemVerdict,
+    add_rules,
     combine_ballots,
     combine_outcomes,
     failed_verdict,
@@ -35,6 +42,7 @@ from voirdire.judging.combine import (
 )
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
+from voirdire.rubrics import apply_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -414,9 +422,9 @@ class ModelEngine(_SharingEngine):
     ) -> bool:
         """Answer an item from its stored replies; False where a call is missing."""
         known = stored.get(pending.key)
-        if known is None:
+        if known is None and self.bound.needs_calls(pending.item):
             return False
-        outcomes = []
+        known, outcomes = known or {}, []
         calls = self.bound.calls_of(pending.item)
         for spec in calls.specs:
             call = spec.call(pending.item, key=pending.key)
@@ -424,11 +432,12 @@ class ModelEngine(_SharingEngine):
             if outcome is None:
                 return False
             outcomes.append(outcome)
-        self._settle(pending, self._combine(outcomes, calls))
+        self._settle(pending, self._combine(outcomes, calls, pending.item))
         return True
 
-    def _combine(self, outcomes: Sequence[Any], calls: CallPlan) -> ItemVerdict:
+    def _combine(self, outcomes: Sequence[Any], calls: CallPlan, item: Item) -> ItemVerdict:
         verdict = combine_outcomes(outcomes, self.bound, calls)
+        verdict = add_rules(verdict, calls.apply_rules(item))
         if self._live is None or not verdict.failures:
             return verdict
         # the kind of a failure without its text, which may quote the item
@@ -469,7 +478,7 @@ class ModelEngine(_SharingEngine):
                 others = [first, *others]
             if others:
                 await asyncio.gather(*map(make, others))
-            verdict = self._combine(outcomes, plan)
+            verdict = self._combine(outcomes, plan, pending.item)
         except BaseException as error:  # its callers get it
             self._fail(pending, error)
             if isinstance(error, asyncio.CancelledError):
@@ -611,14 +620,14 @@ class FunctionEngine(_SharingEngine):
     def _ask_judge(self, items: Sequence[Item]) -> list[ItemVerdict]:
         """Ask the judge about all items in one call; a live judge one by one if that raises."""
         if self._live is None:
-            return make_function_verdicts(ask_in_process(items, self._plan), self._plan)
+            return make_function_verdicts(items, ask_in_process(items, self._plan), self._plan)
         why = "the judge gave probabilities of another shape than it was asked for"
         judge: Any = self._plan.judge
         try:
             given = np.asarray(judge.probabilities(items), dtype=np.float64)
             if given.shape == (len(items), len(judge.questions)):
-                found = given[:, list(self._plan.columns)]
-                return make_function_verdicts(found, self._plan)
+                found = take_columns(given, items, self._plan)
+                return make_function_verdicts(items, found, self._plan)
         except Exception as error:  # noqa: BLE001  # a fault of the judge: each item records it
             if len(items) == 1:
                 log_bug(error)
@@ -628,13 +637,15 @@ class FunctionEngine(_SharingEngine):
         return [failed_verdict(len(self._plan.rubric.questions), why)]
 
 
-def make_function_verdicts(found: NDArray[np.float64], plan: JudgingPlan) -> list[ItemVerdict]:
+def make_function_verdicts(
+    items: Sequence[Item], found: NDArray[np.float64], plan: JudgingPlan
+) -> list[ItemVerdict]:
     """Make verdicts with the probabilities at the places of the propositions."""
     questions = plan.rubric.questions
     places = [place for place, row in enumerate(questions) if row.kind == "boolean"]
     missing = Failure(reason="the judge gave no probability")
     verdicts = []
-    for row in found.tolist():
+    for item, row in zip(items, found.tolist(), strict=True):
         if any(value < 0 or value > 1 for value in row):
             why = "the judge gave a probability outside [0, 1]"
             verdicts.append(failed_verdict(len(questions), why))
@@ -642,7 +653,10 @@ def make_function_verdicts(found: NDArray[np.float64], plan: JudgingPlan) -> lis
         values: list[float | None] = [None] * len(questions)
         for place, value in zip(places, row, strict=True):
             values[place] = None if math.isnan(value) else value
-        failures = tuple((place, missing) for place in places if values[place] is None)
+        lacking = [place for place in places if values[place] is None]
+        rules = [(place, questions[place].rule) for place in lacking]
+        answers = [(place, rule and apply_rule(rule, item)) for place, rule in rules]
+        failures = tuple((k, x if isinstance(x, Failure) else missing) for k, x in answers)
         verdicts.append(ItemVerdict(values=tuple(values), failures=failures))
     return verdicts
 

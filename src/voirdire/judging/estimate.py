@@ -157,7 +157,7 @@ def estimate_calls(items: Iterable[Item], plan: JudgingPlan, replies: StoredRepl
         None if price is None else price.cost(usage)
         for price, usage in zip(prices, usages, strict=True)
     ]
-    n_asked = (sum(n_calls) + n_stored) // len(models[0].calls.specs)
+    n_asked = (sum(n_calls) + n_stored) // max(1, len(models[0].calls.specs))
     return RunEstimate(
         judge=plan.judge.name,
         n_items=n_items,

@@ -28,7 +28,9 @@ __all__ = ["judge_in_process", "make_verdicts", "split_criteria"]
 
 def judge_in_process(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
     """Judge items in one call of a judge in this process."""
-    return make_verdicts(items, make_function_verdicts(ask_in_process(items, plan), plan), plan)
+    return make_verdicts(
+        items, make_function_verdicts(items, ask_in_process(items, plan), plan), plan
+    )
 
 
 def make_verdicts(
@@ -76,6 +78,8 @@ def make_verdicts(
             numeric=frozenset(row.id for row in questions if row.kind == "scale"),
         )
     answered_by = sources = None
+    if rubric.of_item and any(item.criteria[0].rule is not None for item in items):
+        sources = tuple(judge.source if x.criteria[0].rule is None else "rule" for x in items)
     if isinstance(judge, BoundCascade):
         answered_by = tuple(str(answer.answered_by) for answer in answers)
         sources = tuple(judge.sources[name] for name in answered_by)
@@ -97,6 +101,7 @@ def make_verdicts(
         details=details,
         sources=sources,
         answered_by=answered_by,
+        by_rule=frozenset(row.id for row in questions if row.rule is not None),
     )
 
 

@@ -6,6 +6,7 @@ from voirdire.records.items import Dropped as Dropped
 from voirdire.records.items import Failure as Failure
 from voirdire.records.items import Item as Item
 from voirdire.records.items import Message as Message
+from voirdire.records.items import Rule as Rule
 from voirdire.records.plain import as_plain as as_plain
 from voirdire.records.replies import Reply as Reply
 from voirdire.records.replies import TokenChoice as TokenChoice

@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-__all__ = ["Criterion", "Dropped", "Failure", "Item", "Message", "as_bytes"]
+__all__ = ["Criterion", "Dropped", "Failure", "Item", "Message", "Rule", "as_bytes"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +80,27 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     images: tuple[str, ...] = ()
 
 
+class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Code that says of a response whether a proposition is true, without a call.
+
+    Attributes
+    ----------
+    kind : str
+        What is looked at, such as ``"contains"`` or ``"words"``.
+    value : object
+        What it is compared with, as JSON holds it.
+    negated : bool
+        Whether the proposition is true where this does not hold.
+    ignore_case : bool
+        Whether letters count alike in either case.
+    """
+
+    kind: str
+    value: Any
+    negated: bool = False
+    ignore_case: bool = False
+
+
 class Criterion(msgspec.Struct, frozen=True, kw_only=True):
     """A proposition that an item brings itself, with its points.
 
@@ -93,17 +115,25 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         What the file calls it.
     tags : tuple of str
         What it is about.
+    rule : Rule or None
+        What answers it in place of a judge.
     """
 
     text: str
     points: float = 1.0
     id: str | None = None
     tags: tuple[str, ...] = ()
+    rule: Rule | None = None
+
+    @property
+    def content(self) -> Any:
+        """What its answer depends on: its text, and its rule where it has one."""
+        return self.text if self.rule is None else [self.text, msgspec.to_builtins(self.rule)]
 
     @property
     def key(self) -> str:
-        """Its name in prompts and verdicts: `c` and 10 digits of a hash of the text alone."""
-        return f"c{hashlib.sha256(as_bytes(self.text)).hexdigest()[:10]}"
+        """Its name in prompts and verdicts: `c` and 10 digits of a hash of text and rule."""
+        return f"c{hashlib.sha256(as_bytes(self.content)).hexdigest()[:10]}"
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -153,7 +183,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.other is not None:
             told.append(self.other)
         if self.criteria:
-            told += [self.reference, *sorted(each.text for each in self.criteria)]
+            criteria = sorted(self.criteria, key=attrgetter("text"))
+            told += [self.reference, *(each.content for each in criteria)]
         return hashlib.sha256(as_bytes(told)).digest()
 
     def response_hash(self) -> str:

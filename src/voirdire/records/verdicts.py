@@ -154,7 +154,7 @@ class Verdicts:
         Why, by place of the item and of the question, as far as it is known.
     judge : str
         The judge's name.
-    source : {"logprob", "stated", "vote", "decision", "classifier", "cascade"} or None
+    source : {"logprob", "stated", "vote", "decision", "classifier", "rule", "cascade"} or None
         Where its probabilities come from; None where a file does not say.
     fingerprint : str
         Hash of judge, rubric, threshold, what is judged and class rule; empty where a file does
@@ -169,6 +169,8 @@ class Verdicts:
         Where each item's probabilities come from, if not all from `source`.
     answered_by : tuple of str or None
         Which judge of a cascade answered each item.
+    by_rule : frozenset of str
+        The propositions that a rule of the rubric answered in place of the judge.
     dropped : tuple of Dropped
         Rows that are no items, each with its reason.
     notes : tuple of str
@@ -202,6 +204,7 @@ class Verdicts:
     details: CallDetails | None = None
     sources: tuple[ProbabilitySource, ...] | None = None
     answered_by: tuple[str, ...] | None = None
+    by_rule: frozenset[str] = frozenset()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     calls: CallSummary | None = None
@@ -681,7 +684,10 @@ def _long_frame(verdicts: Verdicts) -> pl.DataFrame:
         columns["missing_mass"] = details.missing_mass
     add(everything, 0, len(limits), threshold=np.tile(limits, everything.size), **columns)
     source = pl.Series(verdicts.sources or [verdicts.source] * everything.size, dtype=pl.String)
-    parts[0] = parts[0].with_columns(source=source.gather(parts[0]["row"]))
+    is_by_rule = pl.Series([name in verdicts.by_rule for name in names], dtype=pl.Boolean)
+    rules = pl.Series(["rule"] * parts[0].height, dtype=pl.String)
+    rules = rules.zip_with(is_by_rule.gather(parts[0]["code"]), source.gather(parts[0]["row"]))
+    parts[0] = parts[0].with_columns(source=rules)
     for code, labels in enumerate(others.values(), len(limits)):
         add(everything, code, 1, label=_label_series(labels, as_numbers=is_number))
         if details is not None and (spread := details.spread.get(names[code])):

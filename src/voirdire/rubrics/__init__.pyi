@@ -18,3 +18,5 @@ from voirdire.rubrics.rubric import CompletionClass as CompletionClass
 from voirdire.rubrics.rubric import Demand as Demand
 from voirdire.rubrics.rubric import Question as Question
 from voirdire.rubrics.rubric import Rubric as Rubric
+from voirdire.rubrics.rules import apply_rule as apply_rule
+from voirdire.rubrics.rules import read_rule as read_rule

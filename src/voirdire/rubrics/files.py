@@ -47,6 +47,7 @@ from voirdire.rubrics.rubric import (
     question_document,
     write_demand,
 )
+from voirdire.rubrics.rules import read_rule, rule_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -250,6 +251,7 @@ class QuestionForm(Form):
     minimum: Number | None = None
     maximum: Number | None = None
     levels: Annotated[dict[Number, Text], Field(min_length=1)] | None = None
+    rule: Annotated[dict[str, Any], Field(min_length=1)] | None = None
 
 
 class DefinedLabelsForm(QuestionForm):
@@ -351,6 +353,7 @@ def _read_question(form: QuestionForm) -> Question:
     labels: Any = _PAIRWISE_LABELS if form.kind == "pairwise" else form.labels or ()
     texts = labels if isinstance(labels, dict) else {}
     values["labels"] = {label: texts.get(label) or {} for label in labels}
+    values["rule"] = None if form.rule is None else read_rule(form.rule)
     return Question(**values)
 
 
@@ -389,10 +392,10 @@ _NEEDED: dict[RubricKind, tuple[str, ...]] = {
     "scale": ("minimum", "maximum"),
 }
 _POSSIBLE: dict[RubricKind, tuple[str, ...]] = _NEEDED | {
-    "boolean": ("yes_examples", "no_examples"),
+    "boolean": ("yes_examples", "no_examples", "rule"),
     "scale": ("minimum", "maximum", "levels"),
 }
-_SPECIAL = ("labels", "minimum", "maximum", "levels", "yes_examples", "no_examples")
+_SPECIAL = ("labels", "minimum", "maximum", "levels", "yes_examples", "no_examples", "rule")
 
 
 def _check_questions(forms: Mapping[int, QuestionForm], document: Document) -> None:
@@ -411,6 +414,10 @@ def _check_questions(forms: Mapping[int, QuestionForm], document: Document) -> N
         _check_keys(form, document, path)
         _check_answers(form, document, path)
         _check_scale(form, document, path)
+        try:
+            _ = form.rule is None or read_rule(form.rule)
+        except InputError as error:
+            document.add((*path, "rule"), f"`rule` {error}")
     _check_languages(forms, document)
 
 
@@ -418,8 +425,11 @@ def _check_of_item(
     whole: RubricForm | None, kinds: list[RubricKind | None], document: Document
 ) -> None:
     is_one = kinds == ["boolean"] and whole is not None and not whole.behaviors
+    is_one = is_one and document.get(("questions", 0, "rule")) is None
     if whole is not None and whole.of_item and not is_one:
-        message = "`of_item` must stand in a rubric of one boolean question without behaviors."
+        message = (
+            "`of_item` must stand in a rubric of one boolean question without behaviors and rule."
+        )
         document.add(("of_item",), message, at_key=True)
 
 
@@ -575,6 +585,8 @@ def _write_question(row: Question) -> dict[str, Any]:
     fields["labels"] = labels if any(labels.values()) else list(labels)
     if row.kind == "pairwise":
         del fields["labels"]  # always the same
+    if row.rule is not None:
+        fields["rule"] = rule_document(row.rule)
     fields["levels"] = {level: _write_texts(text) for level, text in row.levels.items()}
     return {key: value for key, value in fields.items() if value not in (None, {}, [])}
 

@@ -9,10 +9,13 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, get_args
 
+import msgspec
+
 from voirdire._messages import shorten
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
 from voirdire.documents import content_digest, did_you_mean, is_name
 from voirdire.errors import InputError
+from voirdire.records import Rule  # noqa: TC001  # what reads the JSON looks at the types
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +69,8 @@ class Question:
         Ends of a `scale`.
     levels : mapping of float to mapping
         What points of a `scale` mean, by language.
+    rule : Rule or None
+        The code that answers a proposition in place of a judge.
     """
 
     id: str
@@ -77,6 +82,7 @@ class Question:
     minimum: float | None = None
     maximum: float | None = None
     levels: Mapping[float, Text] = field(default_factory=dict)
+    rule: Rule | None = None
 
     @property
     def number_names(self) -> tuple[str, ...]:
@@ -410,6 +416,7 @@ def question_document(row: Question) -> dict[str, Any]:
             {"level": _normalize_number(level), "text": dict(text)}
             for level, text in sorted(row.levels.items())
         ],
+        **({} if row.rule is None else {"rule": msgspec.to_builtins(row.rule)}),
     }
 
 
