@@ -1,6 +1,6 @@
 """Studies for the tests: small rubrics of every kind, and items."""
 
-from voirdire.annotation import start_study
+from voirdire.annotation import StudySettings, start_study
 from voirdire.records import Item, Message
 from voirdire.rubrics import rubric_from_text
 
@@ -43,4 +43,5 @@ def make_items(n, **more):
 def start(store, n=40, *, rubric=YES_NO, annotators=("ana", "ben", "chi"), items=None, **more):
     items = make_items(n) if items is None else items
     rubric = rubric_from_text(rubric)
-    return start_study(store, rubric=rubric, items=items, annotators=annotators, **more)
+    about = {"rubric": rubric, "items": items, "annotators": annotators}
+    return start_study(store, **about, settings=StudySettings(**more))

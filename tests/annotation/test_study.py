@@ -74,7 +74,7 @@ def test_a_study_goes_on_with_further_people_and_items_under_the_same_rubric(sto
     assert len(same.tasks(same.seat_named("dan").number)) >= 50
     with pytest.raises(InputError, match="must have the text that people are labelling"):
         start(store, items=make_items(1, other="another"))
-    with pytest.raises(InputError, match="`per_item` must be that of the study, None, got 2"):
+    with pytest.raises(InputError, match="settings must stay as they were"):
         start(store, per_item=2)
 
 
@@ -101,6 +101,14 @@ def test_the_closed_prefix_ends_before_the_first_item_that_somebody_owes(store):
     assert study.closed_prefix() == study.order[:2]
     study.revoke("chi")
     assert study.closed_prefix() == study.order[:3]
+    put(store, study, [answer(0, study.order[0], None, action="undo")])
+    assert study.closed[study.order[0]] == {
+        0: {"polite": True},
+        1: {"polite": True},
+        2: {"polite": None},
+    }
+    again = open_study(store)
+    assert (again.closed, again.closed_prefix()) == (study.closed, study.closed_prefix())
 
 
 def test_labels_of_all_kinds_are_read_back_by_the_reader_of_labels(store, tmp_path):

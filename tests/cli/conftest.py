@@ -88,7 +88,8 @@ def list_options():
         if command in ("", "certify", "rubric"):
             return dict.fromkeys([] if command else ["--install-completion", "--version"])
         place = app
-        for name in command.split():
+        words = command.split()
+        for name in ["-".join(words)] if words[0] == "annotate" else words:
             place = place[name]
         options = place.assemble_argument_collection(default_parameter=app.default_parameter)
         return {name: row for row in options if row.parse for name in row.names if name[:1] == "-"}

@@ -143,8 +143,10 @@ def test_a_call_that_cannot_be_meant_says_what_may_be(call, words, said):
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_example_of_a_command_is_a_call_of_it(command):
     words = COMMANDS[command].example.split()
+    family, _, last = command.rpartition(" ")
 
-    app.parse_args(words[1:], print_error=False, exit_on_error=False)
+    typed = [f"{family}-{last}", *words[3:]] if family in COMMANDS else words[1:]
+    app.parse_args(typed, print_error=False, exit_on_error=False)
 
     assert words[0] == "voirdire"
     assert words[1 : 1 + len(command.split())] == command.split()

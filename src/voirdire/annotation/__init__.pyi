@@ -1,3 +1,5 @@
+from voirdire.annotation.app import create_annotation_app as create_annotation_app
+from voirdire.annotation.app import serve_study as serve_study
 from voirdire.annotation.assignment import Task as Task
 from voirdire.annotation.assignment import assign_people as assign_people
 from voirdire.annotation.assignment import draw_order as draw_order
@@ -9,5 +11,6 @@ from voirdire.annotation.platforms import argilla_dataset as argilla_dataset
 from voirdire.annotation.platforms import label_studio_project as label_studio_project
 from voirdire.annotation.study import COORDINATOR as COORDINATOR
 from voirdire.annotation.study import Study as Study
+from voirdire.annotation.study import StudySettings as StudySettings
 from voirdire.annotation.study import open_study as open_study
 from voirdire.annotation.study import start_study as start_study

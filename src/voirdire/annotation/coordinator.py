@@ -145,39 +145,7 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
 
 def _list_closed(study: Study) -> dict[str, dict[int, dict[str, Any]]]:
     """Give the items before the first that never closed, with the answers as each closed."""
-    left = {seat.number for seat in study.seats if seat.until is not None}
-    waiting = {
-        item: {
-            (seat, key)
-            for seat in study.people[place]
-            if seat not in left
-            for key in study.questions_of(study.items[item])
-        }
-        for place, item in enumerate(study.order)
-    }
-    current: dict[str, dict[int, dict[str, Any]]] = {}
-    closed: dict[str, dict[int, dict[str, Any]]] = {}
-
-    def is_answered(item: str) -> bool:
-        by_seat = current.get(item, {})
-        return all(key in by_seat.get(seat, ()) for seat, key in waiting[item])
-
-    for row in study.history():
-        if row.turn or row.item not in waiting or row.action not in ("answer", "undo"):
-            continue
-        said = current.setdefault(row.item, {}).setdefault(row.seat, {})
-        if row.action == "undo":
-            said.pop(row.question, None)
-            continue
-        said[row.question] = json.loads(row.value or "null")
-        if row.item not in closed and is_answered(row.item):
-            closed[row.item] = {seat: dict(each) for seat, each in current[row.item].items()}
-    prefix = {}
-    for item in study.order:
-        if item not in closed and not is_answered(item):
-            break
-        prefix[item] = closed.get(item) or current.get(item, {})
-    return prefix
+    return {item: study.closed[item] for item in study.closed_prefix()}
 
 
 def _watch(
@@ -212,8 +180,8 @@ def _watch(
             question,
             annotators=tuple(names[number] for number in planned),
             n_items=len(units),
-            epsilon=study.epsilon,
-            epsilon_mode=study.epsilon_mode,
+            epsilon=study.settings.epsilon,
+            epsilon_mode=study.settings.epsilon_mode,
         )
         watched += [
             watch_judge(

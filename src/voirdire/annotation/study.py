@@ -7,8 +7,10 @@ import hmac
 import json
 import math
 import secrets
+import time
 import uuid
-from dataclasses import dataclass, field
+from collections.abc import Sequence  # noqa: TC003  # options read the annotation
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,7 +25,7 @@ from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 from voirdire.store import Answer, Seat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import polars as pl
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Question, Rubric
     from voirdire.store import AnnotationStore
 
-__all__ = ["COORDINATOR", "Study", "open_study", "start_study"]
+__all__ = ["COORDINATOR", "Study", "StudySettings", "open_study", "start_study"]
 
 COORDINATOR = -1
 """The seat of whoever runs the study; his answers are gold labels, and never a person's."""
@@ -53,18 +55,51 @@ class TaskState:
     is_flagged: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class StudySettings:
+    """What is fixed when a study begins.
+
+    Attributes
+    ----------
+    per_item : int or None
+        How many people label each item; by default all.
+    questions : sequence of str
+        Ask these of the rubric only; by default all.
+    epsilon : float
+        The margin ε at which a judge is watched, in (0, 1).
+    epsilon_mode : {"additive", "multiplicative"}
+        How it is taken off.
+    seed : int
+        Of the order of items, and of who gets which; at least 0.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule.
+    """
+
+    per_item: int | None = None
+    questions: Sequence[str] = ()
+    epsilon: float = 0.2
+    epsilon_mode: EpsilonMode = "additive"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.per_item is not None:
+            check_count("per_item", self.per_item, minimum=1)
+        check_count("seed", self.seed, minimum=0)
+        check_choice("epsilon_mode", self.epsilon_mode, EpsilonMode)
+        check_fraction("epsilon", self.epsilon)
+
+
 def start_study(
     store: AnnotationStore,
     *,
     rubric: Rubric,
     items: Sequence[Item],
     annotators: Sequence[str],
-    per_item: int | None = None,
-    seed: int = 0,
-    epsilon: float = 0.2,
-    epsilon_mode: EpsilonMode = "additive",
+    settings: StudySettings | None = None,
     guidelines: str = "",
-    questions: Sequence[str] = (),
 ) -> tuple[Study, dict[str, str]]:
     """Start a study, or go on with that of this rubric; further items and people join it.
 
@@ -79,18 +114,10 @@ def start_study(
         answers, an item comes first and is only for practice.
     annotators : sequence of str
         Who labels.
-    per_item : int, optional
-        How many label each item; by default all.
-    seed : int, optional
-        Of the order of items, and of who gets which.
-    epsilon : float, optional
-        The margin ε of the test that may stop the study, in (0, 1).
-    epsilon_mode : {"additive", "multiplicative"}, optional
-        How it is taken off.
+    settings : StudySettings, optional
+        How it is set up.
     guidelines : str, optional
         A page of text for the annotators.
-    questions : sequence of str, optional
-        Ask these of the rubric only.
 
     Returns
     -------
@@ -103,21 +130,14 @@ def start_study(
         If there are no items or people, two names are equal, an item has another text than before,
         or the settings are not those that the study began with.
     """
-    for name in questions:
+    settings = settings or StudySettings()
+    for name in settings.questions:
         rubric.question(name)
-    if per_item is not None:
-        check_count("per_item", per_item, minimum=1)
-    asked = [row.id for row in rubric.questions if row.id in questions or not questions]
+    asked = [row.id for row in rubric.questions if row.id in (settings.questions or [row.id])]
     digest = hashlib.sha256(json.dumps([rubric.content_hash, asked]).encode()).hexdigest()
     key = f"{rubric.name}-{digest[:12]}"
     is_new = key not in store.studies()
     links: dict[str, str] = {}
-    settings: dict[str, Any] = {
-        "per_item": per_item,
-        "seed": check_count("seed", seed, minimum=0),
-        "epsilon": check_fraction("epsilon", epsilon),
-        "epsilon_mode": check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
-    }
     if is_new:
         if not items or not annotators:
             lack = "annotators" if items else "items"
@@ -126,11 +146,10 @@ def start_study(
             raise InputError(f"`annotators` must differ, got {', '.join(annotators)}.")
         document = {
             "rubric": rubric_to_yaml(rubric),
-            "questions": asked,
+            "settings": replace(settings, questions=asked),
             "guidelines": guidelines,
             "salt": secrets.token_hex(16),
             "n_planned": len(annotators),
-            **settings,
             "items": [],
         }
         store.add_document(key, msgspec.json.encode(document))
@@ -138,10 +157,9 @@ def start_study(
         seat = Seat(number=COORDINATOR, name="", role="coordinator", digest=_digest(links[""]))
         store.add_seat(key, seat)
     study = Study(store, key)
-    for name, value in settings.items():
-        if value != getattr(study, name):
-            msg = f"`{name}` must be that of the study, {getattr(study, name)}, got {value}."
-            raise InputError(f"{msg} Take that, or another store.")
+    if replace(settings, questions=asked) != study.settings:
+        msg = f"a study's settings must stay as they were, {study.settings}, got {settings}."
+        raise InputError(f"{msg} Take those, or another store.")
     study.add_items(items)
     known = {seat.name for seat in study.seats}
     for name in annotators:
@@ -198,8 +216,13 @@ class Study:
         Everybody, by number; the first `n_planned` annotators were there when it began.
     largest_cluster : int
         Items of the largest cluster of those that it began with.
+    settings, guidelines : StudySettings, str
+        How it was set up.
     states : dict of (int, str, int) to TaskState
         What each seat has said of each item, the first and the second time.
+    closed : dict of str to dict of int to dict of str
+        The items that everybody has labelled who was to: what each seat had then answered to each
+        question. What is taken back later changes nothing there.
     """
 
     def __init__(self, store: AnnotationStore, key: str) -> None:
@@ -214,16 +237,36 @@ class Study:
         self.largest_cluster = 1
         first = store.documents(key)[0]
         self.rubric = rubric_from_text(first["rubric"], source=key)
-        asked = first["questions"]
+        self.settings = StudySettings(**first["settings"])
+        asked = self.settings.questions
         self.questions = tuple(row for row in self.rubric.questions if row.id in asked)
-        self.guidelines = str(first["guidelines"])
-        self.per_item: int | None = first["per_item"]
-        self.seed, self.n_planned = int(first["seed"]), int(first["n_planned"])
-        self.epsilon, self.epsilon_mode = float(first["epsilon"]), first["epsilon_mode"]
+        self.guidelines, self.n_planned = str(first["guidelines"]), int(first["n_planned"])
         self._salt = bytes.fromhex(first["salt"])
+        self.closed: dict[str, dict[int, dict[str, Any]]] = {}
+        self._left: set[int] = set()
+        self._is_replayed = False
         self.refresh()
-        for row in store.answers(key):
+        self._replay()
+
+    def _replay(self) -> None:
+        """Take all rows into account, and who left between them."""
+        self.states.clear()
+        self.closed.clear()
+        self._left.clear()
+        leaving = sorted((s.left_at, s.number) for s in self.seats if s.left_at is not None)
+        for row in self._store.answers(self.key):
+            while leaving and leaving[0][0] <= row.at:
+                self._leave(leaving.pop(0)[1])
             self.apply(row)
+        for _, number in leaving:
+            self._leave(number)
+        self._is_replayed = True
+
+    def _leave(self, number: int) -> None:
+        self._left.add(number)
+        for place, people in enumerate(self.people):
+            if number in people:
+                self._close(place)
 
     def refresh(self) -> None:
         """Read what was added to the study, and who takes part now."""
@@ -240,14 +283,19 @@ class Study:
             if rest and not self._batches:
                 clusters = [cluster for cluster in rest.values() if cluster]
                 self.largest_cluster = max([1, *map(clusters.count, set(clusters))])
-            self._batches += [draw_order(rest, seed=self.seed)] if rest else []
+            self._batches += [draw_order(rest, seed=self.settings.seed)] if rest else []
         self._n_documents += len(documents)
         self.order = [item for batch in self._batches for item in batch]
         self.people = assign_people(
-            len(self.order), self.seats, per_item=self.per_item, seed=self.seed
+            len(self.order), self.seats, per_item=self.settings.per_item, seed=self.settings.seed
         )
+        self._places = {item: place for place, item in enumerate(self.order)}
         self._tasks: dict[int, list[Task]] = {}
         self._keys: dict[int, dict[str, Task]] = {}
+        self._asked: dict[str, dict[str, tuple[Question, str]]] = {}
+        for seat in self.seats:
+            if self._is_replayed and seat.left_at is not None and seat.number not in self._left:
+                self._leave(seat.number)
 
     # Who ------------------------------------------------------------------------------------------
 
@@ -278,7 +326,7 @@ class Study:
             raise InputError(msg)
         secret = secrets.token_urlsafe(16)
         n = 1 + max((seat.number for seat in self.seats), default=COORDINATOR)
-        since = 0 if self.per_item is None or n < self.n_planned else self._next_block()
+        since = 0 if self.settings.per_item is None or n < self.n_planned else self._next_block()
         seat = Seat(number=n, name=name, digest=_digest(secret), since=since)
         self._store.add_seat(self.key, seat)
         self.refresh()
@@ -296,7 +344,8 @@ class Study:
         """Take somebody's link away; answers stay, and items further on go to the others."""
         until = self._next_block()
         number = self.seat_named(name).number
-        self._store.change_seat(self.key, number, digest=None, until=until)
+        left = {"digest": None, "until": until, "left_at": time.time()}
+        self._store.change_seat(self.key, number, **left)
         self.refresh()
 
     def _next_block(self) -> int:
@@ -332,20 +381,22 @@ class Study:
 
         Of an item whose behavior is known, the propositions that the behavior has demands on.
         """
-        if self.rubric.of_item:
-            [question] = self.questions
-            return {each.key: (question, each.text) for each in item.criteria}
-        named = next((row for row in self.rubric.behaviors if row.id == item.behavior), None)
-        return {
-            row.id: (row, "")
-            for row in self.questions
-            if named is None or row.kind != "boolean" or row.id in named.demands
-        }
+        if item.id not in self._asked:
+            named = next((row for row in self.rubric.behaviors if row.id == item.behavior), None)
+            self._asked[item.id] = {
+                row.id: (row, "")
+                for row in self.questions
+                if named is None or row.kind != "boolean" or row.id in named.demands
+            }
+            if self.rubric.of_item:
+                [question] = self.questions
+                self._asked[item.id] = {each.key: (question, each.text) for each in item.criteria}
+        return self._asked[item.id]
 
     def tasks(self, seat: int) -> list[Task]:
         """List what a seat is shown: practice first."""
         if seat not in self._tasks:
-            own = list_tasks(self._batches, self.people, seat=seat, seed=self.seed)
+            own = list_tasks(self._batches, self.people, seat=seat, seed=self.settings.seed)
             self._tasks[seat] = [*(Task(item=item) for item in self.practice), *own]
         return self._tasks[seat]
 
@@ -378,6 +429,8 @@ class Study:
             state.notes[row.question] = value or ""
         else:
             state.is_flagged = bool(value)
+        if row.item in self._places and row.action == "answer":
+            self._close(self._places[row.item])
 
     def is_done(self, seat: int, task: Task) -> bool:
         """Whether somebody has answered all that is asked of a task."""
@@ -386,17 +439,29 @@ class Study:
             *state.answers
         }
 
-    def is_closed(self, place: int) -> bool:
-        """Whether everybody who is to label an item of the order has done so, or has left."""
-        task = Task(item=self.order[place])
-        left = {seat.number for seat in self.seats if seat.until is not None}
-        return all(self.is_done(seat, task) or seat in left for seat in self.people[place])
+    def _close(self, place: int) -> None:
+        """Close an item of the order once everybody who is to label it has done so, or has left.
+
+        Where everybody labels every item, whoever came later is not waited for.
+        """
+        item, people = self.order[place], self.people[place]
+        if self.settings.per_item is None:
+            people = tuple(number for number in people if number < self.n_planned)
+        task = Task(item=item)
+        if item not in self.closed and all(
+            number in self._left or self.is_done(number, task) for number in people
+        ):
+            self.closed[item] = {
+                seat.number: dict(self.states[seat.number, item, 0].answers)
+                for seat in self.seats
+                if seat.number != COORDINATOR and (seat.number, item, 0) in self.states
+            }
 
     def closed_prefix(self) -> list[str]:
         """Return the items of the order before the first that is not closed."""
         places = range(len(self.order))
-        n = next((place for place in places if not self.is_closed(place)), len(self.order))
-        return self.order[:n]
+        is_open = (place for place in places if self.order[place] not in self.closed)
+        return self.order[: next(is_open, len(self.order))]
 
     def take_labels(self, files: Iterable[str | Path]) -> int:
         """Take labels that exist in, and count them; a name without a seat gets one, without items.
@@ -433,9 +498,7 @@ class Study:
                         )
                     )
         self._store.insert([(self.key, row) for row in rows])
-        self.states.clear()
-        for row in self._store.answers(self.key):
-            self.apply(row)
+        self._replay()
         return len(rows)
 
     def _seat_of_past(self, name: str) -> int:

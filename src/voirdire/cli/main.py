@@ -150,12 +150,15 @@ def _make_app() -> App:
     for name, command in COMMANDS.items():
         about: Any = {"group": tasks[command.task], "help_epilogue": ""}
         place, (*family, last) = app, name.split()
+        if " ".join(family) in COMMANDS:  # beside a command of this name: see `_call`
+            family, last = [], name.replace(" ", "-")
+            about |= {"show": False, "usage": f"voirdire {name} [OPTIONS]"}
         for part in family:
             if part not in app:
                 app.command(App(name=part, help=_FAMILIES[part], **about))
             place = app[part]
         home = name.split()[0].replace("-", "_")
-        target = f"{__package__}.{home}:{last.replace('-', '_')}_command"
+        target = f"{__package__}.{home}:{name.split()[-1].replace('-', '_')}_command"
         place.command(target, name=last, sort_key=[*COMMANDS].index(name), **about)
     return app
 
@@ -171,6 +174,9 @@ def _call(words: Sequence[str]) -> None:
         command = COMMANDS.get(name)
         _help.called = name
         _help.shown = command.usual.split() if command and ALL not in words else ()
+        family, _, last = name.rpartition(" ")
+        if family in COMMANDS:
+            words = [f"{family}-{last}", *words[2:]]
         typed: list[str] = []
         for word in words:  # `--humans a b` is `--humans a --humans b`
             last = next((each for each in reversed(typed) if each[:2] == "--"), "")
@@ -199,7 +205,8 @@ def _name_command(words: Sequence[str]) -> str:
     """Name the command or family that a call begins with; nothing where it begins with none."""
     path: list[str] = []
     for word in words:
-        if word[:1] == "-" or " ".join(path) in COMMANDS:
+        is_whole = " ".join(path) in COMMANDS and " ".join([*path, word]) not in COMMANDS
+        if word[:1] == "-" or is_whole:
             break
         path.append(word)
     name = " ".join(path)

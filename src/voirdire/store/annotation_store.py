@@ -77,6 +77,8 @@ class Seat:
         SHA-256 of the secret of the link; None where there is none, or no more.
     since, until : int, int or None
         The part of the order of items that is given to it.
+    left_at : float or None
+        When the link was taken away, in seconds since 1970.
     """
 
     number: int
@@ -85,6 +87,7 @@ class Seat:
     digest: bytes | None = None
     since: int = 0
     until: int | None = None
+    left_at: float | None = None
 
 
 _TABLES = sa.MetaData()
@@ -105,6 +108,7 @@ _SEATS = sa.Table(
     sa.Column("digest", sa.LargeBinary),
     sa.Column("since", sa.Integer, nullable=False),
     sa.Column("until", sa.Integer),
+    sa.Column("left_at", sa.Float),
     sa.UniqueConstraint("study", "name"),
 )
 _ANSWERS = sa.Table(

@@ -116,7 +116,7 @@ def serve(
         "timeout_worker_healthcheck": _START_S,
     }
 
-    with _bind(host, port) as listening:
+    with bind(host, port) as listening:
         port = listening.getsockname()[1]
         url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         for number in _SIGNALS:
@@ -242,7 +242,7 @@ class _Workers(Multiprocess):
 # The socket ---------------------------------------------------------------------------------------
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
     """Bind a socket, and listen; an `InputError` if the host is not known, or the port is taken."""
     if isinstance(port, bool) or not 0 <= port <= 65_535:
         msg = f"`port` must be in 0 to 65535, got {port!r}. 0 takes any that is free."

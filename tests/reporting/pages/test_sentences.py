@@ -63,9 +63,18 @@ def words_in(path):
 
 def test_every_sentence_is_said():
     pages, source = FOLDER.parent, FOLDER.parents[2]
-    used = {word for path in pages.parent.rglob("*.py") for word in words_in(path)}
-    templates = " ".join(path.read_text("utf-8") for path in pages.glob("templates/*.j2"))
-    used |= {re.escape(word) for word in re.findall(r't(?:\.attribute)?\("([\w.]+)"', templates)}
+    labelled = source / "annotation"
+    places = (pages.parent, labelled)
+    used = {word for place in places for path in place.rglob("*.py") for word in words_in(path)}
+    files = [*pages.glob("templates/*.j2"), *labelled.glob("templates/*.j2")]
+    templates = " ".join(path.read_text("utf-8") for path in files)
+    used |= {
+        re.escape(word.rstrip("."))
+        for word in re.findall(r't(?:\.attribute)?\("([\w.]+)"', templates)
+    }
+    script = (labelled / "static" / "annotate.js").read_text("utf-8")
+    words = re.findall(r'(?:say\.|"|`)([\w.]+)', script)
+    used |= {re.escape(f"annotate.say.{word.rstrip('.')}") for word in words}
     codes = {word for folder in ("stats", "studies", "rewards", "probes")
              for path in (source / folder).rglob("*.py") for word in words_in(path)}  # fmt: skip
 

@@ -1,0 +1,512 @@
+"""Serves the pages of a study: who may open them, what a browser gets, and what it sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+import time
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from voirdire._messages import shorten
+from voirdire.annotation.study import MOST_NOTE, TaskState, check_value
+from voirdire.errors import InputError
+from voirdire.reporting.colours import theme_css
+from voirdire.reporting.pages.speech import Speaker
+from voirdire.store import Answer
+from voirdire.web.app import is_loopback
+from voirdire.web.server import bind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+    from jinja2 import Environment
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from voirdire._types import Language
+    from voirdire.annotation.assignment import Task
+    from voirdire.annotation.study import Study
+    from voirdire.records import Item
+    from voirdire.rubrics import Question
+    from voirdire.store import AnnotationStore, Seat
+
+    Endpoint: TypeAlias = "Callable[[Request, Seat], Any]"
+
+__all__ = ["AnnotationServer", "create_annotation_app", "serve_study"]
+
+_MOST_BODY = 2 << 20
+_MOST_ROWS, _MOST_TASKS = 50, 25
+_MOST_SECONDS = 86_400.0
+_REFRESH_S = 1.0
+_COOKIE_S = 120 * 24 * 3_600
+_MOST_ORIGINS = 20
+_SIDES = {"A": "B", "B": "A"}
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
+_TYPES = {"js": "text/javascript", "css": "text/css"}
+
+
+class _Sent(msgspec.Struct, forbid_unknown_fields=True):
+    """A row as a browser sends it."""
+
+    uuid: str
+    task: str
+    action: str
+    question: str = ""
+    value: Any = None
+    seconds: float | None = None
+
+
+_read_rows = msgspec.json.Decoder(list[_Sent]).decode
+
+
+@cache
+def templates() -> Environment:
+    """Prepare the templates; what is filled in is text, whatever it holds."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        autoescape=True,
+        loader=PackageLoader("voirdire.annotation"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+_speaker = cache(Speaker)
+
+
+def create_annotation_app(
+    store: AnnotationStore, study: Study, *, public_url: str | None = None
+) -> Starlette:
+    """Make the application on whose pages people label.
+
+    Parameters
+    ----------
+    store : AnnotationStore
+        Where answers are kept.
+    study : Study
+        What is labelled.
+    public_url : str, optional
+        The address before a proxy with TLS; without one the server answers this machine only.
+
+    Returns
+    -------
+    starlette.applications.Starlette
+        For one process: it alone writes answers.
+
+    Notes
+    -----
+    A link holds a secret after its ``#``, which no log of a server sees; the page exchanges it for
+    a cookie that scripts cannot read and other sites cannot send.
+    """
+    return AnnotationServer(store, study, public_url=public_url).app
+
+
+class AnnotationServer:
+    """The pages of one study; see `create_annotation_app`."""
+
+    def __init__(self, store: AnnotationStore, study: Study, *, public_url: str | None) -> None:
+        self.store, self.study = store, study
+        self._is_secure = public_url is not None
+        self._refreshed = time.monotonic()
+        self._origins: tuple[int, list[str]] = (0, [])
+        self._uuids = {row.uuid for row in store.answers(study.key)}
+        routes = [
+            Route("/", self._enter),
+            Route("/in", self._exchange, methods=["POST"]),
+            Route("/static/{name}", self._static),
+            self.page("/label", self._label, role="annotator"),
+            self.page("/label/guide", self._guide, role="annotator"),
+            self.page("/label/tasks", self._tasks, role="annotator"),
+            self.page("/label/answers", self._answers, role="annotator", method="POST"),
+        ]
+        guard = Middleware(_Guard, public_url=public_url, images=self._image_origins)
+        limit = Middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BODY)
+        self.app = Starlette(
+            routes=routes,
+            middleware=[guard, limit],
+            exception_handlers={HTTPException: self._refuse, Exception: self._fail},
+        )
+
+    def page(self, path: str, endpoint: Endpoint, *, role: str, method: str = "GET") -> Route:
+        """Make a route for those of a role who show the cookie of their link."""
+
+        async def answer(request: Request) -> Response:
+            self.refresh()
+            seat = self.study.find_seat(request.cookies.get(f"voirdire_{role}", ""))
+            if seat is None or seat.role != role:
+                raise HTTPException(401)
+            made = endpoint(request, seat)
+            return await made if asyncio.iscoroutine(made) else made  # type: ignore[no-any-return]
+
+        return Route(path, answer, methods=[method])
+
+    def refresh(self) -> None:
+        """Read what was added to the study, at most once a second."""
+        if time.monotonic() - self._refreshed > _REFRESH_S:
+            self._refreshed = time.monotonic()
+            self.study.refresh()
+
+    def speaker(self, request: Request) -> Speaker:
+        """Speak the language that the address or the browser asks for."""
+        wanted = request.query_params.get("lang") or request.headers.get("accept-language", "")
+        return _speaker("zh" if wanted.lower().startswith("zh") else "en")
+
+    def render(self, template: str, request: Request, *, status: int = 200, **values: Any) -> Any:
+        """Write a page."""
+        speaker = self.speaker(request)
+        tag = _LANGUAGE_TAGS[speaker.language]
+        page = templates().get_template(template)
+        text = page.render(t=speaker, language=tag, name=self.study.rubric.name, **values)
+        return HTMLResponse(text, status_code=status)
+
+    def _image_origins(self) -> list[str]:
+        """List where the items' images are: a browser may get images from nowhere else."""
+        if self._origins[0] != len(self.study.items):
+            addresses = {
+                f"https://{urlsplit(image).netloc}"
+                for item in self.study.items.values()
+                for message in item.prompt
+                for image in message.images
+                if image.startswith("https:")
+            }
+            names = sorted(name for name in addresses if re.fullmatch(r"https://[\w.:-]+", name))
+            names = names if len(names) <= _MOST_ORIGINS else ["https:"]
+            self._origins = len(self.study.items), names
+        return self._origins[1]
+
+    # Who --------------------------------------------------------------------------------------
+
+    def _enter(self, request: Request) -> Response:
+        return self.render("message.html.j2", request, key="enter")  # type: ignore[no-any-return]
+
+    async def _exchange(self, request: Request) -> Response:
+        self.refresh()
+        try:
+            sent = msgspec.json.decode(await request.body(), type=dict[str, str])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise HTTPException(400) from None
+        secret = sent.get("secret", "")
+        seat = self.study.find_seat(secret)
+        if seat is None or not secret:
+            raise HTTPException(401)
+        path = "/label" if seat.role == "annotator" else "/study"
+        response = JSONResponse({"to": path})
+        response.set_cookie(
+            f"voirdire_{seat.role}",
+            secret,
+            max_age=_COOKIE_S,
+            path=path,
+            secure=self._is_secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def _refuse(self, request: Request, error: Any) -> Response:
+        key = {401: "no_link", 404: "not_found", 413: "too_large"}.get(error.status_code, "refused")
+        if request.method == "POST" or request.url.path.startswith(("/label/tasks", "/static")):
+            return JSONResponse({"error": key}, status_code=error.status_code)
+        return self.render(  # type: ignore[no-any-return]
+            "message.html.j2", request, key=key, status=error.status_code
+        )
+
+    async def _fail(self, request: Request, error: Exception) -> Response:
+        del request, error  # a message may quote an answer
+        return JSONResponse({"error": "internal"}, status_code=500)
+
+    def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in ("annotate.js", "annotate.css"):
+            raise HTTPException(404)
+        text = files(__package__).joinpath("static", name).read_text("utf-8")
+        kind = name.rpartition(".")[2]
+        return Response(theme_css() * (kind == "css") + text, media_type=_TYPES[kind])
+
+    # What a person's browser gets ---------------------------------------------------------------
+
+    def _label(self, request: Request, seat: Seat) -> Response:
+        speaker = self.speaker(request)
+        phrases = {
+            key.removeprefix("annotate.say."): text
+            for key, text in speaker.phrases.items()
+            if key.startswith("annotate.say.")
+        }
+        config = {
+            "language": speaker.language,
+            "say": phrases,
+            "queue": f"{self.study.key}-{seat.number}",
+            "questions": {
+                row.id: _show_question(row, speaker.language) for row in self.study.questions
+            },
+        }
+        return self.render("label.html.j2", request, config=config)  # type: ignore[no-any-return]
+
+    def _guide(self, request: Request, seat: Seat) -> Response:
+        del seat
+        language = self.speaker(request).language
+        questions = [_show_question(row, language) for row in self.study.questions]
+        description = _in_language(self.study.rubric.description, language)
+        return self.render(  # type: ignore[no-any-return]
+            "guide.html.j2",
+            request,
+            questions=questions,
+            paragraphs=[description, *re.split(r"\n\s*\n", self.study.guidelines)],
+        )
+
+    def _tasks(self, request: Request, seat: Seat) -> Response:
+        """Send some tasks of a seat: from a place, or from shortly before the first open one."""
+        study = self.study
+        tasks = study.tasks(seat.number)
+        is_done = [study.is_done(seat.number, task) for task in tasks]
+        first_open = is_done.index(False) if False in is_done else len(tasks)
+        start = request.query_params.get("from", "")
+        n = int(start) if re.fullmatch(r"\d{1,9}", start) else max(first_open - 3, 0)
+        keys = list(study.task_keys(seat.number))
+        sent = [
+            self._show_task(seat, keys[place], tasks[place]) | {"n": place, "done": is_done[place]}
+            for place in range(n, min(n + _MOST_TASKS, len(tasks)))
+        ]
+        totals = {"total": len(tasks), "open": is_done.count(False), "at": first_open}
+        return JSONResponse({"tasks": sent, **totals})
+
+    def _show_task(self, seat: Seat, key: str, task: Task) -> dict[str, Any]:
+        """Show a task as its own annotator may see it: no ids, points or verdicts."""
+        item = self.study.items[task.item]
+        state = self.study.states.get((seat.number, task.item, task.turn), TaskState())
+        is_turned = self._is_turned(key, item)
+        responses = [item.response] if item.other is None else [item.response, item.other]
+        practice = item.metadata.get("practice")
+        feedback = None
+        if task.item in self.study.practice:
+            right = practice if isinstance(practice, dict) else {}
+            shown = {name: _turn(value, is_turned) for name, value in right.items()}
+            feedback = {"right": shown, "why": str(item.metadata.get("feedback") or "")}
+        sensitive = item.metadata.get("sensitive")
+        return {
+            "key": key,
+            "messages": [[row.role, row.content, row.images] for row in item.prompt],
+            "responses": responses[::-1] if is_turned else responses,
+            "reference": item.reference if self.study.rubric.of_item else None,
+            "questions": [
+                [name, row.id, criterion]
+                for name, (row, criterion) in self.study.questions_of(item).items()
+            ],
+            "answers": {name: _turn(value, is_turned) for name, value in state.answers.items()},
+            "notes": state.notes,
+            "flag": state.is_flagged,
+            "practice": feedback,
+            "sensitive": sensitive if isinstance(sensitive, str) else bool(sensitive),
+        }
+
+    def _is_turned(self, key: str, item: Item) -> bool:
+        """Whether the two responses of a pair change sides for this person."""
+        is_vote = all(row.kind == "pairwise" for row in self.study.questions)
+        return item.other is not None and is_vote and int(key, 16) % 2 == 1
+
+    # What it sends --------------------------------------------------------------------------------
+
+    async def _answers(self, request: Request, seat: Seat) -> Response:
+        """Store rows; a uuid that is returned as saved is on the disk."""
+        try:
+            sent = _read_rows(await request.body())
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise HTTPException(400) from None
+        if len(sent) > _MOST_ROWS:
+            raise HTTPException(400)
+        read = {row.uuid: self._read(row, seat) for row in sent}
+        rows = [row for row in read.values() if row is not None and row.uuid not in self._uuids]
+        await asyncio.gather(*(self.store.commit((self.study.key, row)) for row in rows))
+        for row in rows:
+            if row.uuid not in self._uuids:
+                self._uuids.add(row.uuid)
+                self.study.apply(row)
+        saved = [name for name, row in read.items() if row is not None]
+        refused = [name for name, row in read.items() if row is None]
+        return JSONResponse({"saved": saved, "refused": refused})
+
+    def _read(self, sent: _Sent, seat: Seat) -> Answer | None:
+        """Read a row; None where it is not one that this seat may send."""
+        task = self.study.task_keys(seat.number).get(sent.task)
+        if task is None or not _UUID.fullmatch(sent.uuid):
+            return None
+        item = self.study.items[task.item]
+        asked = self.study.questions_of(item)
+        value = _turn(sent.value, self._is_turned(sent.task, item))
+        seconds = sent.seconds
+        if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= _MOST_SECONDS):
+            seconds = None
+        match sent.action:
+            case "answer":
+                is_right = sent.question in asked and check_value(asked[sent.question][0], value)
+            case "undo":
+                is_right, value = sent.question in asked, None
+            case "note":
+                is_text = isinstance(value, str) and len(value) <= MOST_NOTE
+                is_right = is_text and sent.question in asked
+            case "flag":
+                is_right = isinstance(value, bool) and not sent.question
+            case _:
+                is_right = False
+        if not is_right:
+            return None
+        return Answer(
+            uuid=sent.uuid,
+            seat=seat.number,
+            item=task.item,
+            turn=task.turn,
+            question=sent.question,
+            action=sent.action,  # type: ignore[arg-type]  # one of the four
+            value=json.dumps(value),
+            seconds=seconds,
+        )
+
+
+def _turn(value: Any, is_turned: bool) -> Any:  # noqa: FBT001
+    return _SIDES.get(value, value) if is_turned and isinstance(value, str) else value
+
+
+def _in_language(text: Any, language: Language) -> Any:
+    """Return a text in a language, or in the one that there is."""
+    return text.get(language) or next(iter(text.values()), "")
+
+
+def _show_question(row: Question, language: Language) -> dict[str, Any]:
+    """Write a question as the page shows it."""
+    examples = [_in_language(each, language) or () for each in (row.yes_examples, row.no_examples)]
+    labels = row.labels.items() if row.kind != "pairwise" else ()
+    return {
+        "kind": row.kind,
+        "text": _in_language(row.text, language),
+        "examples": examples,
+        "labels": [[label, _in_language(text, language)] for label, text in labels],
+        "range": [row.minimum, row.maximum],
+        "levels": [[level, _in_language(text, language)] for level, text in row.levels.items()],
+    }
+
+
+class _Guard:
+    """Answers requests by an own name and of an own page only, and bounds what pages may do.
+
+    Another site can let its own name point to this machine (DNS rebinding), and can have a browser
+    send requests here; it cannot change which name and which origin the browser states.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, public_url: str | None, images: Callable[[], Iterable[str]]
+    ) -> None:
+        self._app, self._images = app, images
+        self._public = None if public_url is None else urlsplit(public_url)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin", "")
+        name = host[1:].partition("]")[0] if host[:1] == "[" else host.partition(":")[0]
+        is_public = self._public is not None and host == self._public.netloc
+        is_ours = is_public or is_loopback(name)
+        if scope["method"] not in ("GET", "HEAD"):
+            scheme = "http" if self._public is None else self._public.scheme
+            place = host if self._public is None else self._public.netloc
+            kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
+            is_ours = is_ours and origin == f"{scheme}://{place}"
+            is_ours = is_ours and kind in ("application/json", "application/x-www-form-urlencoded")
+        policy = (
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            f"img-src 'self' data: {' '.join(self._images())}; base-uri 'none'; "
+            "form-action 'self'; frame-ancestors 'none'"
+        )
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] += [
+                    (b"content-security-policy", policy.encode("latin-1")),
+                    (b"x-content-type-options", b"nosniff"),
+                    (b"referrer-policy", b"no-referrer"),
+                    (b"cache-control", b"no-store"),
+                    (b"cross-origin-opener-policy", b"same-origin"),
+                    (b"cross-origin-resource-policy", b"same-origin"),
+                ]
+            await send(message)
+
+        app = self._app if is_ours else JSONResponse({"error": "refused"}, status_code=403)
+        await app(scope, receive, send_guarded)
+
+
+def serve_study(
+    store: AnnotationStore,
+    study: Study,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8765,
+    public_url: str | None = None,
+    started: Callable[[str], None] | None = None,
+) -> None:
+    """Serve the pages of a study until a signal ends the process.
+
+    Parameters
+    ----------
+    store, study
+        As for `create_annotation_app`.
+    host : str, optional
+        Where to listen. Any but this machine's own addresses needs `public_url`.
+    port : int, optional
+        Where to listen; 0 takes any that is free.
+    public_url : str, optional
+        As for `create_annotation_app`.
+    started : callable, optional
+        Told the address that links begin with, when requests are taken.
+
+    Raises
+    ------
+    InputError
+        If the port is taken, `host` needs an address with TLS, or another server uses the store.
+    """
+    import uvicorn
+
+    parts = urlsplit(public_url or "https://x")
+    if parts.scheme != "https" or not parts.netloc or parts.path not in ("", "/"):
+        msg = f"`public_url` must be like https://label.example.org, got {shorten(public_url)!r}."
+        raise InputError(f"{msg} A proxy with TLS stands before the server.")
+    if public_url is None and not is_loopback(host):
+        msg = f"`host` must be this machine alone without `public_url`, got {shorten(host)!r}."
+        raise InputError(f"{msg} Name the https address of the proxy that stands before it.")
+    taken = "another server uses this store. Stop it, or name another place."
+    with store.lock(f"annotate {study.key}", taken=taken), bind(host, port) as listening:
+        app = create_annotation_app(store, study, public_url=public_url)
+        shown = f"[{host}]" if ":" in host else host
+        own = f"http://{shown}:{listening.getsockname()[1]}"
+        if started is not None:
+            started((public_url or own).rstrip("/"))
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
+        uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,245 @@
+"""`voirdire annotate` with `change` and `export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from voirdire.annotation.study import Study, StudySettings, open_study, start_study
+from voirdire.cli import options as typed
+from voirdire.cli.calls import is_source, require, say
+from voirdire.cli.printing import print_text, progress, say_drops, start_reading
+from voirdire.cli.written_files import check_written, write_bytes
+from voirdire.store import open_annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from voirdire.records import Item
+
+_STORE = "voirdire-annotations.sqlite"
+_Place = Annotated[str, Parameter(name="--store", metavar="FILE|URL")]
+_Names = Annotated[list[str], Parameter(metavar="NAMES")]
+_Study = Annotated[str | None, Parameter(name="--study", metavar="NAME")]
+_Files = Annotated[list[str], Parameter(validator=is_source, metavar="FILE")]
+
+
+@typed.group_of("The study", 2)
+class StudyOptions(StudySettings):
+    """How a study is set up; it stays so."""
+
+    epsilon: float
+
+
+def annotate_command(
+    items: typed.OptionalItems = None,
+    /,
+    *,
+    rubric: Annotated[str | None, Parameter(metavar="NAME|FILE")] = None,
+    annotators: _Names = [],
+    store: _Place = _STORE,
+    labels: _Files = [],
+    guidelines: Annotated[Path | None, Parameter(validator=is_source)] = None,
+    settings: StudyOptions = StudyOptions(),
+    columns: typed.Columns = None,
+    format: typed.Format = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = 8765,
+    public_url: Annotated[str | None, Parameter(metavar="URL")] = None,
+) -> None:
+    """Let people label items on a page, each by a link of his own.
+
+    Prints a link a person, and one for the coordinator; whoever has a link is that person. Called
+    again it goes on; further items and annotators join the study. Without items it serves the
+    latest study of the store.
+
+    Parameters
+    ----------
+    items
+        Prompts with responses, as `voirdire judge` reads them. Those with `practice` (questions
+        with right answers) come first and count for nothing; `sensitive` shows a notice before.
+    rubric
+        What is asked: a built-in rubric, or a YAML file. Another text of it is another study.
+    annotators
+        Who labels, as ana,ben,chi.
+    store
+        Where the study and every answer is kept: a file, or postgresql://...
+    labels
+        Labels that exist already, by annotators with their names; repeatable.
+    guidelines
+        A page for the annotators, as plain text.
+    columns
+        Your name for a column of the items, as OURS=YOURS; repeatable.
+    host
+        Where to listen. Any but this machine's own needs --public-url.
+    port
+        Where to listen; 0 takes any that is free.
+    public_url
+        The https address of the proxy that stands before the server.
+    """
+    start_reading()
+    with open_annotations(store, makes=items is not None) as opened:
+        if items is None:
+            require(not (rubric or annotators), "the items are missing. Name their file.")
+            study, links = open_study(opened), dict[str, str]()
+        else:
+            require(rubric, "`--rubric` is missing: what people are asked.")
+            from voirdire.rubrics import load_rubric
+
+            loaded = load_rubric(str(rubric))
+            kinds = {row.kind for row in loaded.questions}
+            reading = {"pairs": kinds == {"pairwise"}, "criteria": loaded.of_item}
+            with progress("reading items"):
+                read = _read_items(items, columns=columns, format=format, **reading)
+            study, links = start_study(
+                opened,
+                rubric=loaded,
+                items=read,
+                annotators=_split(annotators),
+                settings=settings,
+                guidelines="" if guidelines is None else guidelines.read_text("utf-8"),
+            )
+        if labels:
+            say(f"labels taken in: {study.take_labels(labels):,}")
+
+        def tell(address: str) -> None:
+            people = [seat for seat in study.seats if seat.role == "annotator" and seat.digest]
+            say(f"{study.key}: {len(study.order):,} items, {len(people)} annotators, at {address}")
+            if len(links) <= len(people):
+                way = "`voirdire annotate change --new-link NAME` makes another"
+                say(f"Links that were printed before still hold; {way}.")
+            _print_links(address, links)
+
+        from voirdire.annotation.app import serve_study
+
+        serve_study(opened, study, host=host, port=port, public_url=public_url, started=tell)
+
+
+def change_command(
+    *,
+    store: _Place = _STORE,
+    study: _Study = None,
+    add: _Names = [],
+    items: typed.Source = None,
+    revoke: _Names = [],
+    new_link: _Names = [],
+    address: Annotated[str, Parameter(metavar="URL")] = "http://127.0.0.1:8765",
+    columns: typed.Columns = None,
+    format: typed.Format = None,
+) -> None:
+    """Add people or items to a study, take links away or make new ones; it may be running.
+
+    Parameters
+    ----------
+    store
+        Where the study is kept.
+    study
+        How its name begins. Default: the one that was started last.
+    add
+        Further annotators, as dan,eve.
+    items
+        Further items; those that are there already are left out.
+    revoke
+        Whose link ends. Their answers stay.
+    new_link
+        Who gets another link instead; `coordinator` is one, too.
+    address
+        How links begin.
+    columns
+        Your name for a column of the items, as OURS=YOURS; repeatable.
+    """
+    start_reading()
+    with open_annotations(store, makes=False) as opened:
+        found = open_study(opened, study)
+        if items is not None:
+            read = _read_items(items, columns=columns, format=format, criteria=found.rubric.of_item)
+            say(f"items added: {found.add_items(read):,}")
+        for name in _split(revoke):
+            found.revoke(name)
+        links = {name: found.add_person(name) for name in _split(add)}
+        for name in _split(new_link):
+            links[name] = found.renew_link("" if name == "coordinator" else name)
+        _print_links(address, links)
+
+
+def export_command(
+    *,
+    output: typed.Target,
+    store: _Place = _STORE,
+    study: _Study = None,
+    gold: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    codes: bool = False,
+) -> None:
+    """Write people's labels as the table that `voirdire examine` reads.
+
+    Parameters
+    ----------
+    output
+        A file: CSV, JSONL or Parquet, by its ending.
+    store
+        Where the study is kept.
+    study
+        How its name begins. Default: the one that was started last.
+    gold
+        A file for the coordinator's labels, for `examine --gold`.
+    codes
+        Write P1, P2 instead of names, and leave notes out.
+    """
+    check_written({"output": output, "gold": gold})
+    with open_annotations(store, makes=False) as opened:
+        found = open_study(opened, study)
+        _write_table(output, found.labels(codes=codes))
+        if gold is not None:
+            _write_table(gold, found.gold())
+        _say_next(found, output)
+
+
+def _split(names: Sequence[str]) -> list[str]:
+    return [name.strip() for each in names for name in each.split(",") if name.strip()]
+
+
+def _read_items(source: str, **reading: Any) -> Sequence[Item]:
+    from voirdire.io import read_items
+
+    table = read_items(source, images=True, **reading)
+    say_drops(table.dropped)
+    return table.items
+
+
+def _print_links(address: str, links: Mapping[str, str]) -> None:
+    width = max(map(len, [*links, "coordinator"]))
+    for name, secret in links.items():
+        print_text(f"{name or 'coordinator':{width}}  {address}/#{secret}\n")
+
+
+def _write_table(path: Path, frame: pl.DataFrame) -> None:
+    import io
+
+    from voirdire.io.files import write_csv
+
+    ending = path.suffix.lower()
+    require(
+        ending in (".csv", ".jsonl", ".parquet"), "`--output` must end in .csv, .jsonl, .parquet."
+    )
+    buffer = io.BytesIO()
+    if ending == ".csv":
+        buffer.write(write_csv(frame).encode())
+    elif ending == ".jsonl":
+        frame.write_ndjson(buffer)
+    else:
+        frame.write_parquet(buffer)
+    write_bytes(path, buffer.getvalue())
+
+
+def _say_next(study: Study, output: Path) -> None:
+    """Say how the labels are examined: of several kinds of questions, each by itself."""
+    kinds = {row.kind for row in study.questions}
+    for row in study.questions if len(kinds) > 1 else study.questions[:1]:
+        question = f" --question {row.id}" if len(kinds) > 1 else ""
+        call = f"voirdire examine --humans {output} --judges VERDICTS --kind {row.kind}{question}"
+        say(f"Next: {call}")
