@@ -13,7 +13,7 @@ from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.records.reasoning import find_end, find_opening, has_end_token
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import Turn, find_criteria
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,8 +51,9 @@ def read_openrlhf_request(
     document : dict
         Lists of one length; ``labels`` may be left out. A query is a prompt with its response,
         decoded with special tokens. A label is the id of a behavior, empty where the server's
-        default counts, or an object (or its JSON) with any of ``behavior``, ``base_reward`` and
-        ``prompt``: text or messages that the judge reads instead of the prompt in its template.
+        default counts, or an object (or its JSON) with any of ``behavior``, ``base_reward``,
+        ``criteria``, ``reference`` and ``prompt``: text or messages that the judge reads instead of
+        the prompt in its template.
     end_tokens : iterable of str, optional
         Special tokens at the end of a response, beside the known ones.
     base_column : str, optional
@@ -200,6 +201,7 @@ def _turns(
                 base_reward=said.get(base_column),
                 group=prompt,
                 truncated=is_cut,
+                **find_criteria(said),
             )
         )
     return turns

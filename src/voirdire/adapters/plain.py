@@ -47,6 +47,8 @@ class RewardFunction(GuardedReward):
         *,
         behaviors: Sequence[str | None] | str | None = None,
         base_rewards: Sequence[float | None] | None = None,
+        criteria: Sequence[Any] | None = None,
+        references: Sequence[str | None] | None = None,
         step: int | None = None,
     ) -> list[float | None]:
         """Return the rewards of completions.
@@ -61,6 +63,10 @@ class RewardFunction(GuardedReward):
             The behavior that each prompt deserves, or all of them.
         base_rewards : sequence of float or None, optional
             What another reward model gave, which is added.
+        criteria : sequence of list, optional
+            Those of each prompt, for a reward that pays them.
+        references : sequence of str or None, optional
+            Answers that are known to be right, which a judge of criteria is shown.
         step : int, optional
             Of the trainer, for the record.
 
@@ -76,7 +82,8 @@ class RewardFunction(GuardedReward):
         JudgeUnavailableError
             If `give_up_after` calls in a row gave not one reward.
         """
-        turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
+        about = {"base_rewards": base_rewards, "criteria": criteria, "references": references}
+        turns = _turns(prompts, completions, behaviors=behaviors, **about)
         found = self.scored(turns, step=step, adds_base=base_rewards is not None)
         self.metrics = self.step_metrics(found, turns)
         return found.rewards
@@ -122,7 +129,7 @@ def _turns(
     completions: Sequence[Any],
     *,
     behaviors: Sequence[str | None] | str | None,
-    base_rewards: Sequence[float | None] | None,
+    **about: Sequence[Any] | None,
 ) -> list[Turn]:
     if isinstance(completions, str):
         msg = f"`completions` must be a list, got {shorten(completions)!r}. Put one in a list."
@@ -130,12 +137,9 @@ def _turns(
     n_items = len(completions)
     if isinstance(behaviors, str) or behaviors is None:
         behaviors = [behaviors] * n_items
-    base: Sequence[float | None] = [None] * n_items if base_rewards is None else base_rewards
-    given: dict[str, Sequence[Any]] = {
-        "prompts": prompts,
-        "behaviors": behaviors,
-        "base_rewards": base,
-    }
+    nothing = [None] * n_items
+    given: dict[str, Sequence[Any]] = {"prompts": prompts, "behaviors": behaviors}
+    given |= {name: nothing if values is None else values for name, values in about.items()}
     for name, values in given.items():
         if isinstance(values, str) or len(values) != n_items:
             got = shorten(values) if isinstance(values, str) else len(values)
@@ -145,6 +149,15 @@ def _turns(
             )
             raise InputError(msg)
     return [
-        Turn(response=said, prompt=asked, behavior=behavior, base_reward=number)
-        for asked, said, behavior, number in zip(prompts, completions, behaviors, base, strict=True)
+        Turn(
+            response=said,
+            prompt=asked,
+            behavior=behavior,
+            base_reward=base,
+            criteria=criteria,
+            reference=reference,
+        )
+        for said, asked, behavior, base, criteria, reference in zip(
+            completions, *given.values(), strict=True
+        )
     ]

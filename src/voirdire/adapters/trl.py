@@ -14,7 +14,7 @@ from voirdire.adapters.base_function import BaseFunction
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.rank_group import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError, RewardStoppedError
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import Turn, find_criteria
 from voirdire.rewards.scores import LARGEST_REWARD
 from voirdire.rewards.training.run import AlarmKind
 
@@ -168,6 +168,7 @@ class TrlReward(GuardedReward):
             behaviors = columns.get(self._behavior_column)
             cut_off = _find_truncated(trainer, completion_ids, columns.get("completion_mask"))
             nothing: list[Any] = [None] * len(completions)
+            of_item = find_criteria(columns if self.reward.criteria else {})
             turns = [
                 Turn(
                     prompt=prompt,
@@ -176,14 +177,17 @@ class TrlReward(GuardedReward):
                     base_reward=base_reward,
                     n_tokens=None if ids is None else len(ids),
                     truncated=bool(is_cut),
+                    criteria=brought[0],
+                    reference=brought[1],
                 )
-                for prompt, response, behavior, base_reward, ids, is_cut in zip(
+                for prompt, response, behavior, base_reward, ids, is_cut, *brought in zip(
                     prompts,
                     completions,
                     nothing if behaviors is None else behaviors,
                     nothing if base is None else base,
                     nothing if completion_ids is None else completion_ids,
                     nothing if cut_off is None else cut_off,
+                    *(nothing if rows is None else rows for rows in of_item.values()),
                     strict=True,
                 )
             ]

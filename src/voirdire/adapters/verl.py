@@ -15,7 +15,7 @@ from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.background_loop import fork_lock
 from voirdire.judging.settings import LiveSettings
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import Turn, find_criteria
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,8 @@ async def compute_score(
     extra_info : mapping, optional
         ``prompt``, ``messages`` or ``raw_prompt``: what the response answers, text or messages;
         without one the response is judged alone. ``behavior``, and ``base_reward``, which is
-        added where the reward was fitted beside one or ``base_column`` names it.
+        added where the reward was fitted beside one or ``base_column`` names it. ``criteria``, and
+        ``reference``, where the reward pays criteria.
         ``global_steps``, which verl's rollout says to the managers that pass it on, is the step of
         what is recorded.
     **reward_kwargs
@@ -217,6 +218,7 @@ def _turn(
         prompt=next(prompts, None),
         behavior=None if isinstance(behavior, str) and not behavior else behavior,
         base_reward=told.get(reward.base_column),
+        **find_criteria(told if reward.reward.criteria else {}),
     )
 
 

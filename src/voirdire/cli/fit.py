@@ -44,6 +44,10 @@ def fit_command(
     judge: typed.OptionalJudge = None,
     asking: UsualOptions = UsualOptions(),
     weights: typed.Source = None,
+    criteria: bool = False,
+    negative: rewards.Negative | None = None,
+    must: typed.Must = None,
+    clip: bool = False,
     fitting: FittingOptions = FittingOptions(),
     certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
     require_certified: typed.RequireCertified = False,
@@ -72,6 +76,14 @@ def fit_command(
     weights
         Take these weights, in JSON or YAML as behavior: {feature: number}, instead of fitting any.
         No COMPARISONS.
+    criteria
+        Pay the criteria that each row of COMPARISONS brings, once their signs are settled; a row
+        needs no response, and nothing is fitted. Needs --judge with a language model.
+    negative
+        With --criteria: what negative points mean. Default: met_is_bad, where no such criterion
+        says what a response avoids.
+    clip
+        With --criteria: clip the score of each item to 0 and 1.
     certificates
         Certificate of an examination of the judge; repeatable.
     name
@@ -83,7 +95,29 @@ def fit_command(
         raise UsageError(msg)
     check_output(output, (".json",), "reward", _is_reward)
     about: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
-    if weights is None:
+    require(criteria or not (negative or must or clip), "`--negative`, `--must` and `--clip` go "
+            "with `--criteria`.")  # fmt: skip
+    if criteria:
+        require(comparisons is not None, "`COMPARISONS` must be a file of rows with criteria.")
+        require(judge is not None, "`--judge` must name the language model that judges criteria.")
+        kept = ("comparisons", "criteria", "negative", "must", "clip", "output", "judge", "name",
+                "certificates", "columns", "format", "as_json", "as_csv")  # fmt: skip
+        used = {*vars(asking), *kept}
+        idle = [field for field in list_typed() if field not in used]
+        refuse(idle, why="`--criteria` are paid, and nothing is fitted")
+        printing.start_reading()
+        made: Any = make_judge_or_own(judge, asking)
+        about = {"negative": negative, "must": must, "clip": clip, "name": about["name"]}
+        model = rewards.reward_of_criteria(
+            str(comparisons),
+            judge=made,
+            certificates=certificates,
+            reading=reading.reading(),
+            **about,
+        )
+        content = {"reward": about | {"content_hash": model.content_hash}}
+        tables: list[Any] = [f"{output}: written; it pays criteria\n"]
+    elif weights is None:
         rule = "`--base` and `--no-base` must not both be given."
         require(reading.base is None or not no_base, rule)
         rule = "`COMPARISONS` must be a file of completions. Name one, or give `--weights`."
@@ -113,7 +147,7 @@ def fit_command(
 
         model, content = fit.model, fit.as_dict()
         names = ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
-        tables: list[Any] = [reporting.ResultTables(fit), f"{output}: weights of {names}\n"]
+        tables = [reporting.ResultTables(fit), f"{output}: weights of {names}\n"]
         printing.say_drops(fit.dropped, output="--json")
         printing.say_notes(fit.notes)
     else:
@@ -129,11 +163,11 @@ def fit_command(
     # the judge or verdicts that it takes where it asks for them
     whose = {"local": "", None: " --verdicts VERDICTS"}.get(model.judge.made_by.get("judge"))
     taken = f"--reward {shlex.quote(str(output))}{' --judge own' if whose is None else whose}"
-    if weights is None:
+    if weights is None and not criteria:
         other = f"  voirdire examine-reward OTHER_COMPARISONS {taken} --report reward.html"
         tables.append(other)
     tables.append(f"  voirdire score ITEMS {taken} -o rewards.jsonl")
-    rows = "behaviors.weights" if weights is None else None
+    rows = "behaviors.weights" if weights is None and not criteria else None
     printed.print({"output": str(output), **content}, *tables, rows=rows)
 
 

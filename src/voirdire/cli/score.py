@@ -37,6 +37,7 @@ def score_command(
     rubric: typed.RewardRubric = None,
     require_certified: typed.RequireCertified = False,
     shard: typed.Shard = None,
+    sample: typed.Sample = None,
     settings: ScoringOptions = ScoringOptions(),
     workers: typed.Workers = 0,
     printed: printing.Printed = printing.Printed(),
@@ -66,6 +67,8 @@ def score_command(
         With --criteria: clip the score of each item to 0 and 1, and not only their mean.
     """
     printed.check_streamed(output)
+    is_run = (Path(items) / "run.json").is_file()
+    require(sample is None or is_run, "`--sample` goes with the folder of a training run.")
     if criteria:
         _score_criteria(items, output, settings, verdicts=verdicts, only=only, negative=negative,
                         must=must, clip=clip, printed=printed)  # fmt: skip
@@ -97,8 +100,8 @@ def score_command(
             "settings": replace(settings, workers=workers or "auto"),
             "progress": tell,
         }
-        if (Path(items) / "run.json").is_file():
-            summary = rewards.score_run(items, output, **asked)
+        if is_run:
+            summary = rewards.score_run(items, output, sample=sample, **asked)
         elif shard is not None or is_folder(output):
             scores = rewards.score_folder(items, output, shard=shard, **asked)
         else:

@@ -17,7 +17,13 @@ from voirdire.rubrics.rules import read_rule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CRITERIA_COLUMNS", "REFERENCE_COLUMNS", "check_criteria", "read_criteria"]
+__all__ = [
+    "CRITERIA_COLUMNS",
+    "REFERENCE_COLUMNS",
+    "check_criteria",
+    "read_criteria",
+    "read_of_item",
+]
 
 CRITERIA_COLUMNS = ("criteria", "rubrics", "rubric", "rubric_items", "Rubrics", "rubric_list")
 """Names of the list, in HealthBench, RaR, RubricHub, NeMo Gym, open-instruct and others."""
@@ -62,6 +68,15 @@ def read_criteria(row: dict[str, Any]) -> tuple[str, tuple[Criterion, ...]] | No
             raise RowError(f"criteria must differ, got {got(twice)} twice", column=column)
         return column, criteria
     return None
+
+
+def read_of_item(row: dict[str, Any]) -> dict[str, Any]:
+    """Take the criteria of an item, and its reference answer, out of what else its row says."""
+    column, criteria = read_criteria(row) or ("", ())
+    check_criteria(criteria, are_asked=True)
+    del row[column]
+    name = next((x for x in REFERENCE_COLUMNS if isinstance(row.get(x), str)), None)
+    return {"criteria": criteria, "reference": None if name is None else row.pop(name)}
 
 
 def check_criteria(criteria: tuple[Criterion, ...], *, are_asked: bool) -> None:

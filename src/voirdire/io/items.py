@@ -16,7 +16,7 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import change_fields, check_count
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.criteria import REFERENCE_COLUMNS, check_criteria, read_criteria
+from voirdire.io.criteria import read_of_item
 from voirdire.io.declared import ItemReading
 from voirdire.io.files import DataFile, RowError, files_of, got
 from voirdire.io.messages import check_images
@@ -593,9 +593,7 @@ class ItemReader:
             group = name
         cluster = _name_at(row, shape.cluster)
         metadata = {key: row[key] for key in shape.metadata}
-        brought: dict[str, Any] = {}
-        if self.reading.criteria:
-            brought = _take_criteria(metadata)
+        brought = read_of_item(metadata) if self.reading.criteria else {}
         for draft in drafts:
             if isinstance(draft, RowError):
                 continue
@@ -613,15 +611,6 @@ class ItemReader:
                     metadata=known,
                 )
             )
-
-
-def _take_criteria(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Take the criteria of an item, and its reference answer, out of what else its row says."""
-    column, criteria = read_criteria(metadata) or ("", ())
-    check_criteria(criteria, are_asked=True)
-    del metadata[column]
-    name = next((x for x in REFERENCE_COLUMNS if isinstance(metadata.get(x), str)), None)
-    return {"criteria": criteria, "reference": None if name is None else metadata.pop(name)}
 
 
 def _keys(row: dict[str, Any]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from voirdire.judging.binding import BoundJudge, BoundJury
     from voirdire.judging.call_plan import CallPlan
     from voirdire.judging.calls import Outcome
+    from voirdire.records import Item
     from voirdire.rubrics import Question
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "combine_outcomes",
     "failed_verdict",
     "is_enough",
+    "reorder_criteria",
 ]
 
 
@@ -64,6 +66,24 @@ def failed_verdict(n_questions: int, why: str) -> ItemVerdict:
     failure = Failure(reason=why)
     failures = tuple((place, failure) for place in range(n_questions))
     return ItemVerdict(values=(None,) * n_questions, failures=failures)
+
+
+def reorder_criteria(verdict: ItemVerdict, asked: Item, item: Item) -> ItemVerdict:
+    """Put the answers about the criteria of an item into the order of an equal item."""
+    places = {each.text: place for place, each in enumerate(asked.criteria)}
+    own = [each.text for each in item.criteria]
+    if own == list(places) or len(verdict.values) != len(own):  # nobody was asked
+        return verdict
+    order = [places[text] for text in own]
+    new = {place: k for k, place in enumerate(order)}
+    masses = verdict.missing_mass
+    return msgspec.structs.replace(
+        verdict,
+        values=tuple(verdict.values[place] for place in order),
+        failures=tuple((new[place], why) for place, why in verdict.failures),
+        missing_mass=None if masses is None else tuple(masses[place] for place in order),
+        spread=None,
+    )
 
 
 def combine_outcomes(

@@ -39,6 +39,7 @@ from voirdire.judging.combine import (
     combine_outcomes,
     failed_verdict,
     is_enough,
+    reorder_criteria,
 )
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
@@ -250,7 +251,10 @@ class _SharingEngine(Engine):
                 if not (pending.n_waiting or pending.is_begun or pending.future.done()):
                     self._drop(pending, LATE)
         late = failed_verdict(self._n_questions, LATE)
-        return [row.future.result() if row.future.done() else late for row in waiting]
+        return [
+            reorder_criteria(row.future.result(), row.item, item) if row.future.done() else late
+            for row, item in zip(waiting, items, strict=True)
+        ]
 
     def _settle(self, pending: _Pending, verdict: ItemVerdict) -> None:
         self._forget(pending)

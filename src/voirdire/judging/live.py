@@ -13,9 +13,10 @@ import numpy as np
 
 from voirdire._validation import check_positive
 from voirdire.judging.binding import BoundCascade
-from voirdire.judging.combine import failed_verdict
+from voirdire.judging.combine import failed_verdict, reorder_criteria
 from voirdire.judging.engine import CLOSED, LATE, make_engine
 from voirdire.judging.settings import LiveSettings, StoredReplies
+from voirdire.judging.tables import split_answer, split_criteria
 from voirdire.records import Failure, Verdicts
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class LiveVerdicts:
     Attributes
     ----------
     judged : Verdicts
-        In the order of the items; missing, with its reason, where it failed or was late.
+        In the order of the items, of criteria each an item as `split_criteria` names it; missing,
+        with its reason, where it failed or was late.
     n_remembered, n_stored : int
         Items whose verdicts were in memory, and in the store.
     n_late : int
@@ -66,6 +68,8 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     failures: tuple[tuple[int, Failure], ...] = ()
     is_stored: bool = False
     answered_by: str | None = None
+    criteria: tuple[Item, ItemVerdict] | None = None
+    """Of criteria the whole verdict, and the item with these in its order."""
 
 
 class LiveJudge:
@@ -193,15 +197,21 @@ class LiveJudge:
                 self._waiting[key] -= 1
                 if not self._waiting[key]:
                     del self._waiting[key]
-        answers |= dict(zip(new, map(self._answer, verdicts), strict=True))
+        answers |= dict(zip(new, map(self._answer, verdicts, new.values()), strict=True))
         rows = [
             answers[key] if key else self._failed_answer(not_asked[item.id])
             for key, item in zip(keys, items, strict=True)
         ]
+        n_late = sum(bool(row.failures) and row.failures[0][1].reason == LATE for row in rows)
+        asked = list(items)
+        if self.plan.rubric.of_item:
+            both = zip(asked, rows, strict=True)
+            rows = [self._answer(x) for item, row in both for x in _split(item, row)]
+            asked = [each for item in asked for each in split_criteria(item)]
         flat = np.concatenate([row.probabilities for row in rows]) if rows else np.empty(0)
         judged = Verdicts(
-            items=tuple([item.id for item in items]),
-            behaviors=tuple([item.behavior for item in items]),
+            items=tuple([item.id for item in asked]),
+            behaviors=tuple([item.behavior for item in asked]),
             questions=self._names,
             probabilities=flat.reshape(len(rows), len(self._names)),
             failures={
@@ -217,7 +227,7 @@ class LiveJudge:
             judged=judged,
             n_remembered=n_remembered,
             n_stored=sum(answers[key].is_stored for key in keys if key in new),
-            n_late=sum(bool(row.failures) and row.failures[0][1].reason == LATE for row in rows),
+            n_late=n_late,
             answered_by=tuple(row.answered_by for row in rows) if self._is_cascade else None,
         )
 
@@ -236,11 +246,11 @@ class LiveJudge:
         """Remember a whole answer; forget the oldest where there are too many."""
         if verdict.failures:
             return
-        self._remembered[item.content_hash()] = self._answer(verdict)
+        self._remembered[item.content_hash()] = self._answer(verdict, item)
         if len(self._remembered) > self.settings.remembered:
             self._remembered.popitem(last=False)
 
-    def _answer(self, verdict: ItemVerdict) -> _Answer:
+    def _answer(self, verdict: ItemVerdict, item: Item | None = None) -> _Answer:
         said = np.array([verdict.values[place] for place in self._asked], dtype=np.float64)
         others = [row.to_numbers([verdict.values[place]])[0] for place, row in self._others]
         columns = ((self._columns.get(place), why) for place, why in verdict.failures)
@@ -249,7 +259,18 @@ class LiveJudge:
             failures=tuple((column, why) for column, why in columns if column is not None),
             is_stored=verdict.is_stored,
             answered_by=verdict.answered_by,
+            criteria=(item, verdict) if item is not None and self.plan.rubric.of_item else None,
         )
 
     def _failed_answer(self, why: str) -> _Answer:
         return self._answer(failed_verdict(self._n_questions, why))
+
+
+def _split(item: Item, answer: _Answer) -> list[ItemVerdict]:
+    """Split an answer by the criteria of an item; one that nobody was asked has failures only."""
+    if answer.criteria is None:
+        verdict = failed_verdict(1, answer.failures[0][1].reason)
+    else:
+        asked, verdict = answer.criteria
+        verdict = reorder_criteria(verdict, asked, item)
+    return split_answer(item, verdict)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.records import Failure, Item
     from voirdire.rubrics import Behavior
 
-__all__ = ["judge_in_process", "make_verdicts", "split_criteria"]
+__all__ = ["judge_in_process", "make_verdicts", "split_answer", "split_criteria"]
 
 
 def judge_in_process(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
@@ -42,7 +42,9 @@ def make_verdicts(
     """
     judge, rubric, questions = plan.judge, plan.rubric, plan.rubric.questions
     if rubric.of_item:
-        answers = [x for item, row in zip(items, answers, strict=True) for x in _split(item, row)]
+        answers = [
+            x for item, row in zip(items, answers, strict=True) for x in split_answer(item, row)
+        ]
         items = [each for item in items for each in split_criteria(item)]
     behaviors = tuple(item.behavior for item in items)
     for unknown in set(behaviors) - {row.id for row in rubric.behaviors} - {None}:
@@ -114,7 +116,8 @@ def split_criteria(item: Item) -> list[Item]:
     ]
 
 
-def _split(item: Item, answer: ItemVerdict) -> list[ItemVerdict]:
+def split_answer(item: Item, answer: ItemVerdict) -> list[ItemVerdict]:
+    """Make an answer of each criterion of an item."""
     n = len(item.criteria)
     values, failures = answer.values, dict(answer.failures)
     if len(values) != n:  # nobody was asked

@@ -13,6 +13,7 @@ import msgspec
 from voirdire import errors
 from voirdire._messages import shorten
 from voirdire.models.connection import HttpConnection, check_base_url, read_keys
+from voirdire.records.items import is_share
 from voirdire.records.plain import encode_json
 
 if TYPE_CHECKING:
@@ -59,10 +60,13 @@ class RewardName(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Probabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """Probabilities: a row per item, a column per proposition, null if unknown."""
+    """Probabilities: a row per item, a column per proposition, null if unknown.
+
+    Of a reward that pays criteria they are scores, below 0 and above 1 too.
+    """
 
     propositions: tuple[str, ...]
-    values: list[list[Annotated[float, msgspec.Meta(ge=0, le=1)] | None]]
+    values: list[list[float | None]]
 
 
 class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +105,11 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
         rows, names = self.probabilities.values, self.answered_by or self.missing
         lists = (self.rule_rewards, self.behaviors, self.missing, rows, names)
         n_columns = len(self.probabilities.propositions)
-        is_whole = all(len(row) == n_columns for row in rows)
+        is_whole = all(len(row) == n_columns for row in rows) and all(
+            x is None or 0 <= x <= 1 or not is_share(name)
+            for row in rows
+            for x, name in zip(row, self.probabilities.propositions, strict=False)
+        )
         n_counted = max(self.n_late, self.n_remembered, self.n_stored)
         if not is_whole or n_counted > n_items or any(len(each) != n_items for each in lists):
             msg = f"{_NAME} answered about other items."

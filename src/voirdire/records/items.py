@@ -136,6 +136,15 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         return f"c{hashlib.sha256(as_bytes(self.content)).hexdigest()[:10]}"
 
 
+SCORE, TAG = "score", "tag:"
+"""What columns call the score of an item by its criteria, and how those by a tag begin."""
+
+
+def is_share(column: str) -> bool:
+    """Tell whether a column of verdicts lies in [0, 1], which scores by criteria need not."""
+    return column != SCORE and not column.startswith(TAG)
+
+
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A prompt with one response: what a judge is asked about.
 

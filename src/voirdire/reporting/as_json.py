@@ -39,7 +39,7 @@ _KINDS = {
     "self_preference": "studies.probing.results.ProbeReport",
     "winning_rate": "stats.results.AltTestResult",
     "batches": "judging.batch_run.BatchRun",
-    "mean_expected": "rewards.criteria.CriteriaScores",
+    "mean_expected": "rewards.criteria_scoring.CriteriaScores",
     "parts": "rewards.folder_scoring.FolderScores",
     "n_files_there": "judging.folder_run.FolderSummary",
     "layout": "judging.summary.JudgingSummary",

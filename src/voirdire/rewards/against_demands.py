@@ -49,7 +49,7 @@ def find_paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
     count: what classes pay comes on top, and may make up for it.
     """
     rows = []
-    for behavior in reward.behaviors:
+    for behavior in () if reward.criteria else reward.behaviors:
         features, weights = reward.feature_set(behavior), reward.weight_vector(behavior)
         demands = reward.rubric.behavior(behavior).demands
         is_no_veto = [name != VETO for name in features.names]

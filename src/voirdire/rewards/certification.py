@@ -118,6 +118,8 @@ def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
 
     A weight other than 0, a class with such a weight, and a veto make the reward depend on them.
     """
+    if model.criteria is not None:
+        return model.rubric.propositions if model.behaviors else ()
     paying: set[str] = set()
     for behavior, row in model.behaviors.items():
         features = model.feature_set(behavior)

@@ -1,57 +1,56 @@
-"""Scores responses by the criteria that their items bring: points of those that are met."""
+"""What the criteria of an item pay: their points, the wording of these, and the score."""
 
 from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections import Counter
-from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._messages import shorten
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.io.items import stream_items
-from voirdire.judging.outputs import TableWriter
 from voirdire.judging.tables import split_criteria
-from voirdire.records.plain import encode_json, without_nan
-from voirdire.records.tables import Tabular
-from voirdire.records.thresholds import select_threshold
-from voirdire.rewards.verdict_source import open_verdicts
-from voirdire.rubrics import load_rubric
+from voirdire.records.items import SCORE, TAG
+from voirdire.records.thresholds import get_thresholds
+from voirdire.records.verdicts import NO_VERDICT, Verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from voirdire.io.declared import ItemReading
     from voirdire.records import Criterion, Item
 
 __all__ = [
-    "CriteriaScores",
+    "CRITERIA",
+    "NO_CRITERIA",
+    "CriteriaRule",
     "CriterionScore",
+    "ItemScore",
     "Negative",
+    "SignCounts",
     "Signs",
-    "TagScore",
     "explain_criteria",
     "read_signs",
-    "score_criteria",
+    "settle_signs",
 ]
+
+CRITERIA = "criteria"
+"""Name of the rubric that asks about criteria, and of the behavior of the reward that pays them."""
+
+NO_CRITERIA = "no criteria"
+_UNSETTLED = (
+    "negative points of a criterion that says what is avoided: the reward has no `negative`"
+)
 
 Negative: TypeAlias = Literal["met_is_bad", "met_is_good"]
 """What negative points mean: that what is described is bad, or that it is good to avoid it."""
 
-_RUBRIC = "criteria"
-_COLUMNS = ("item", "score", "expected_score", "n_criteria", "n_missing", "missing")
-_TAG = "tag:"
-_MOST_TAGS, _EXAMPLES = 200, 3
+MOST_TAGS, _EXAMPLES = 200, 3
 _AVOIDS = re.compile(
     r"^\W*+(?:\w[\w ]{0,40}[:：]\W*+)?"  # such as "Pitfall: "
     r"(?:(?:(?:the |an? )?(?:response|answer|reply|model|assistant|it) )?"
@@ -106,64 +105,47 @@ class CriterionScore:
     share: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class TagScore:
-    """The scores by the criteria with one tag.
+class SignCounts:
+    """The wording of negative points, and the tags, of a file that is read once.
 
-    Attributes
+    Parameters
     ----------
-    tag : str
-        The tag.
-    n_items : int
-        Items with a score by it.
-    mean : float
-        Of these scores.
+    must : str or None
+        The tag that is looked for.
     """
 
-    tag: str
-    n_items: int
-    mean: float
+    def __init__(self, must: str | None = None) -> None:
+        self._must, self.has_must = must, False
+        self._counts: Counter[bool] = Counter()
+        self._examples: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        self._tags: dict[str, None] = {}
 
+    def add(self, items: Iterable[Item]) -> None:
+        """Add the criteria of items."""
+        for each in (each for item in items for each in item.criteria):
+            self.has_must = self.has_must or self._must in each.tags
+            if len(self._tags) < MOST_TAGS:
+                self._tags |= dict.fromkeys(each.tags)
+            if each.points < 0:
+                avoids = bool(_AVOIDS.search(each.text))
+                self._counts[avoids] += 1
+                if len(self._examples[avoids]) < _EXAMPLES:
+                    self._examples[avoids][each.text] = None
 
-@dataclass(frozen=True, kw_only=True)
-class CriteriaScores(Tabular, rows="tags"):
-    """The scores of a file by criteria of its items.
+    @property
+    def found(self) -> Signs:
+        """Counts and examples."""
+        return Signs(
+            n_avoiding=self._counts[True],
+            n_doing=self._counts[False],
+            avoiding=tuple(self._examples[True]),
+            doing=tuple(self._examples[False]),
+        )
 
-    Attributes
-    ----------
-    output : str
-        The file of scores.
-    judge, fingerprint : str
-        Whose verdicts were used.
-    n_items, n_scored : int
-        Items, and those of them with a score.
-    n_criteria, n_missing : int
-        Criteria of the items, and those of them without an answer.
-    mean, mean_expected : float
-        Of the scores by labels and by probabilities, in that order; clipped to [0, 1] at last.
-    tags : tuple of TagScore
-        By tag.
-    missing : mapping of str to int
-        Why items have no score.
-    negative : {"met_is_bad", "met_is_good"} or None
-        What negative points meant; None where there are none.
-    n_dropped : int
-        Rows that are no items.
-    """
-
-    output: str
-    judge: str
-    fingerprint: str
-    n_items: int
-    n_scored: int
-    n_criteria: int
-    n_missing: int
-    mean: float
-    mean_expected: float
-    tags: tuple[TagScore, ...] = ()
-    missing: Mapping[str, int] = field(default_factory=dict)
-    negative: Negative | None = None
-    n_dropped: int = 0
+    @property
+    def tags(self) -> list[str]:
+        """The first of the tags, in their order."""
+        return list(self._tags)
 
 
 def read_signs(items: Iterable[Item]) -> Signs:
@@ -178,12 +160,12 @@ def read_signs(items: Iterable[Item]) -> Signs:
     -------
     Signs
     """
-    found = _Signs()
+    found = SignCounts()
     found.add(items)
     return found.found
 
 
-def _settle_signs(signs: Signs, negative: Negative | None) -> Negative | None:
+def settle_signs(signs: Signs, negative: Negative | None) -> Negative | None:
     """Say what negative points mean, or refuse to guess where texts say what is avoided."""
     if negative is not None:
         check_choice("negative", negative, Negative)
@@ -248,7 +230,7 @@ def explain_criteria(
     >>> [row.share for row in rows]
     [1.0, -0.5]
     """
-    meaning = _settle_signs(read_signs([item]), negative)
+    meaning = settle_signs(read_signs([item]), negative)
     points = np.array([_points(each, meaning) for each in item.criteria])
     chances = np.array([probabilities.get(each.key, math.nan) for each in item.criteria])
     is_known = ~np.isnan(chances)
@@ -261,255 +243,154 @@ def explain_criteria(
     return tuple(rows)
 
 
-def score_criteria(
-    source: str | Path,
-    output: str | Path,
-    *,
-    verdicts: Any,
-    judge: str | None = None,
-    negative: Negative | None = None,
-    must: str | None = None,
-    clip: bool = False,
-    explain: bool = False,
-    reading: ItemReading | None = None,
-    **layout: Any,
-) -> CriteriaScores:
-    """Score the responses of a file by the criteria that their items bring.
+# The score ---------------------------------------------------------------------------------------
 
-    Parameters
+
+@dataclass(frozen=True, kw_only=True)
+class ItemScore:
+    """The score of an item by its criteria.
+
+    Attributes
     ----------
-    source : str or path
-        The items, each with its criteria.
-    output : str or path
-        The scores, ``.parquet``, ``.jsonl`` or ``.csv``: by labels and by probabilities, how many
-        criteria there are and how many have no answer, why an item has no score, and the score by
-        each tag.
-    verdicts : path, sequence of paths, or anything that `read_verdicts` reads
-        Verdicts of ``voirdire judge --rubric criteria`` on the items.
-    judge : str, optional
-        Whose verdicts count, where they are of several judges.
-    negative : {"met_is_bad", "met_is_good"}, optional
-        What negative points mean. By default that a criterion with them is bad to meet, where none
-        is worded as what a response avoids: "Avoids X" with -3 points may mean either.
-    must : str, optional
-        A tag: an item that does not meet all criteria with it scores 0; without an answer on one
-        it has no score, unless another is not met.
-    clip : bool, optional
-        Whether the score of each item is clipped to [0, 1]; otherwise only their mean is.
-    explain : bool, optional
-        Whether a column `criteria` says, as JSON, what each criterion adds.
-    reading : ItemReading, optional
-        How the file is laid out.
-    **layout
-        Fields of `ItemReading`, each of which counts before that of `reading`.
-
-    Returns
-    -------
-    CriteriaScores
-
-    Raises
-    ------
-    InputError
-        If a criterion with negative points says what a response avoids and `negative` is not said;
-        if no criterion has the tag `must`; if a file cannot be read or written.
-
-    Warns
-    -----
-    UserWarning
-        If the verdicts are labels without probabilities: `expected_score` then says no more.
-
-    Notes
-    -----
-    See `explain_criteria` for the formula. A criterion without an answer is missing, never 0: it
-    is left out of both sums. An item without positive points, or without one answer, has no score.
+    by_labels, expected : float
+        By which criteria are met, and by how probable that is; nan where there is none.
+    missing : str or None
+        Why there is none.
+    tags : mapping of str to tuple of float
+        Both numbers by the criteria with one tag; nan where these have no score.
     """
-    from voirdire.io.declared import ItemReading as Reading
 
-    about = vars(reading or Reading()) | layout | {"criteria": True}
-    signs = _Signs(must)
-    for batch in stream_items(source, reading=Reading(**about)):
-        signs.add(batch.items)
-    if must is not None and not signs.has_must:
-        known = ", ".join(map(repr, signs.tags[:_EXAMPLES])) or "none"
-        msg = f"`must` must be a tag of some criterion, got {must!r}. There are {known}."
-        raise InputError(msg)
-    meaning = _settle_signs(signs.found, negative)
-    rubric = load_rubric(_RUBRIC)
-    stored = open_verdicts(verdicts, rubric=rubric, judge=judge)
-    for note in stored.notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
-    [question] = rubric.propositions
-    threshold = select_threshold(stored.verdicts.threshold, (question,))
-    limit = threshold if isinstance(threshold, float) else threshold[question]
-    tally = _Tally(meaning, threshold=limit, must=must, clip=clip, explain=explain)
-    with ExitStack() as stack:
-        writer = stack.enter_context(
-            TableWriter(output, source=source, holds="scores",
-                        is_ours=lambda names: names[: len(_COLUMNS)] == _COLUMNS)
-        )  # fmt: skip
-        for batch in stream_items(source, reading=Reading(**about)):
-            writer.set_aside.add(batch.dropped)
-            parts = [each for item in batch.items for each in split_criteria(item)]
-            found = stored.collect(parts).probability(question) if parts else np.zeros(0)
-            writer.add(tally.add(batch.items, found, tags=signs.tags))
-        writer.publish(tally.columns(signs.tags))
-    return tally.sum_up(
-        output=str(output),
-        judge=stored.verdicts.judge,
-        fingerprint=stored.verdicts.fingerprint,
-        negative=meaning,
-        n_dropped=writer.set_aside.count,
-    )
+    by_labels: float
+    expected: float
+    missing: str | None
+    tags: Mapping[str, tuple[float, float]]
 
 
-class _Signs:
-    """The wording of negative points, and the tags, of a file that is read once."""
+@dataclass(frozen=True, kw_only=True)
+class CriteriaRule:
+    """How criteria are paid.
 
-    def __init__(self, must: str | None = None) -> None:
-        self._must, self.has_must = must, False
-        self._counts: Counter[bool] = Counter()
-        self._examples: dict[bool, dict[str, None]] = {True: {}, False: {}}
-        self._tags: dict[str, None] = {}
+    Attributes
+    ----------
+    negative : {"met_is_bad", "met_is_good"} or None
+        What negative points mean; None where there were none.
+    must : str or None
+        A tag: an item that does not meet all criteria with it scores 0.
+    clip : bool
+        Whether the score of each item is clipped to [0, 1].
+    tags : tuple of str
+        Those that have a score of their own.
+    """
 
-    def add(self, items: Iterable[Item]) -> None:
-        for each in (each for item in items for each in item.criteria):
-            self.has_must = self.has_must or self._must in each.tags
-            if len(self._tags) < _MOST_TAGS:
-                self._tags |= dict.fromkeys(each.tags)
-            if each.points < 0:
-                avoids = bool(_AVOIDS.search(each.text))
-                self._counts[avoids] += 1
-                if len(self._examples[avoids]) < _EXAMPLES:
-                    self._examples[avoids][each.text] = None
+    negative: Negative | None = None
+    must: str | None = None
+    clip: bool = False
+    tags: tuple[str, ...] = ()
 
     @property
-    def found(self) -> Signs:
-        return Signs(
-            n_avoiding=self._counts[True],
-            n_doing=self._counts[False],
-            avoiding=tuple(self._examples[True]),
-            doing=tuple(self._examples[False]),
-        )
+    def columns(self) -> tuple[str, ...]:
+        """Names of the score and of the scores by tag."""
+        return (SCORE, *(f"{TAG}{tag}" for tag in self.tags))
 
-    @property
-    def tags(self) -> list[str]:
-        return list(self._tags)
-
-
-class _Tally:
-    """Scores items batch by batch, and adds up."""
-
-    def __init__(
-        self,
-        negative: Negative | None,
-        *,
-        threshold: float,
-        must: str | None,
-        clip: bool,
-        explain: bool,
-    ) -> None:
-        self._negative, self._threshold, self._must, self._clip = negative, threshold, must, clip
-        self._explain = explain
-        self._n_items = self._n_scored = self._n_criteria = self._n_missing = 0
-        self._sums = np.zeros(2)
-        self._tags: dict[str, list[float]] = {}
-        self._missing: Counter[str] = Counter()
-
-    def columns(self, tags: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns of the scores."""
-        explained = ("criteria",) if self._explain else ()
-        return (*_COLUMNS, *explained, *(f"{_TAG}{tag}" for tag in tags))
-
-    def add(self, items: Sequence[Item], chances: Any, *, tags: Sequence[str]) -> pl.DataFrame:
-        """Score a batch, whose criteria have these probabilities one after another."""
-        import polars as pl
-
-        rows: list[dict[str, Any]] = []
-        start = 0
-        for item in items:
-            p = chances[start : start + len(item.criteria)]
-            start += len(item.criteria)
-            rows.append(self._score(item, p, tags=tags))
-        kinds: Any = dict.fromkeys(("n_criteria", "n_missing"), pl.Int64)
-        kinds |= dict.fromkeys(("item", "missing", "criteria"), pl.String)
-        types = {name: kinds.get(name, pl.Float64) for name in self.columns(tags)}
-        return pl.DataFrame(rows, schema=types)
-
-    def _score(self, item: Item, p: Any, *, tags: Sequence[str]) -> dict[str, Any]:
-        points = np.array([_points(each, self._negative) for each in item.criteria])
+    def score(self, item: Item, p: NDArray[np.float64], *, threshold: float) -> ItemScore:
+        """Score an item whose criteria have these probabilities, nan where there is no answer."""
+        points = np.array([_points(each, self.negative) for each in item.criteria])
         is_known = ~np.isnan(p)
-        is_met = p >= self._threshold
-        self._n_items += 1
-        self._n_criteria += len(points)
-        self._n_missing += int((~is_known).sum())
+        is_met = p >= threshold
 
-        def score(chosen: Any) -> tuple[float, float]:
+        def add_up(chosen: NDArray[np.bool_]) -> tuple[float, float]:
             whole = points[chosen & (points > 0)].sum()
             if not whole:
                 return math.nan, math.nan
             both = (points[chosen] @ is_met[chosen], points[chosen] @ p[chosen])
             found = [float(x / whole) for x in both]
-            ends = np.clip(found, 0.0, 1.0).tolist() if self._clip else found
+            ends = np.clip(found, 0.0, 1.0).tolist() if self.clip else found
             return ends[0], ends[1]
 
-        by_labels, expected = score(is_known)
-        is_must = np.array([self._must in each.tags for each in item.criteria], dtype=bool)
+        by_labels, expected = add_up(is_known)
+        is_must = np.array([self.must in each.tags for each in item.criteria], dtype=bool)
         why = None
-        is_failed = (is_must & is_known & ~is_met).any()
+        is_failed = bool((is_must & is_known & ~is_met).any())
         if math.isnan(by_labels):
-            has_points, has_answers = (points > 0).any(), is_known.any()
-            why = "no answer on positive points" if has_answers else "no answers"
-            why = why if has_points else "no positive points"
+            why = "no positive points"
+            if (points > 0).any():
+                why = "no answer on positive points" if is_known.any() else "no answers"
         elif (is_must & ~is_known).any() and not is_failed:
             why, by_labels, expected = "no answer on a must-have", math.nan, math.nan
-        if why is not None:
-            self._missing[why] += 1
-        else:
-            if is_failed:
-                by_labels = expected = 0.0
-            self._n_scored += 1
-            self._sums += (by_labels, expected)
-        row = {"item": item.id, "score": by_labels, "expected_score": expected, "missing": why,
-               "n_criteria": len(points), "n_missing": int((~is_known).sum())}  # fmt: skip
-        if self._explain:
-            row["criteria"] = self._write_shares(item, p)
+        elif is_failed:
+            by_labels = expected = 0.0
         own = {tag for each in item.criteria for tag in each.tags}
-        for tag in tags:
-            has = np.array([tag in each.tags for each in item.criteria]) if tag in own else None
-            value = math.nan if has is None else score(is_known & has)[0]
-            row[f"{_TAG}{tag}"] = None if math.isnan(value) else value
-            if not math.isnan(value):
-                self._tags.setdefault(tag, []).append(value)
-        return {
-            key: None if isinstance(x, float) and math.isnan(x) else x for key, x in row.items()
-        }
-
-    def _write_shares(self, item: Item, p: Any) -> str:
-        known = {each.key: x for each, x in zip(item.criteria, p.tolist(), strict=True)}
-        known = {key: x for key, x in known.items() if not math.isnan(x)}
-        rows = explain_criteria(item, known, threshold=self._threshold, negative=self._negative)
-        told = [
-            {"criterion": row.criterion.text, "points": row.criterion.points,
-             "probability": row.probability, "is_met": row.is_met, "share": row.share}
-            for row in rows
-        ]  # fmt: skip
-        return encode_json(without_nan(told)).decode()
-
-    def sum_up(self, **about: Any) -> CriteriaScores:
-        """Return the figures of the file; the means are clipped at last."""
-        n = self._n_scored
-        means = np.clip(self._sums / n, 0.0, 1.0) if n else np.full(2, np.nan)
-        return CriteriaScores(
-            n_items=self._n_items,
-            n_scored=n,
-            n_criteria=self._n_criteria,
-            n_missing=self._n_missing,
-            mean=float(means[0]),
-            mean_expected=float(means[1]),
-            tags=tuple(
-                TagScore(tag=tag, n_items=len(x), mean=float(np.mean(x)))
-                for tag, x in self._tags.items()
-            ),
-            missing=dict(self._missing.most_common()),
-            **about,
+        return ItemScore(
+            by_labels=by_labels,
+            expected=expected,
+            missing=why,
+            tags={
+                tag: add_up(is_known & np.array([tag in each.tags for each in item.criteria]))
+                for tag in self.tags
+                if tag in own
+            },
         )
+
+    def combine(
+        self, items: Sequence[Item], judged: Verdicts, *, not_asked: Mapping[str, str]
+    ) -> tuple[Verdicts, tuple[NDArray[np.float64], dict[str, str]]]:
+        """Make of the verdicts on criteria those on items, with their rewards.
+
+        A reward is the expected score. An item that lacks an answer on a criterion with points has
+        none: without that criterion it would be paid by others than the rest of its group.
+
+        Parameters
+        ----------
+        items : sequence of Item
+            With their criteria.
+        judged : Verdicts
+            On each of these, as `split_criteria` names them.
+        not_asked : mapping of str to str
+            By item id why it was not asked about.
+
+        Returns
+        -------
+        tuple of Verdicts and of rewards with reasons
+            The scores of the items in `columns`; the rewards, nan where `reasons` say why by id.
+        """
+        [question] = judged.questions
+        [threshold] = get_thresholds(judged.threshold, [question])
+        parts = judged.take([part.id for item in items for part in split_criteria(item)])
+        chances, lacking = parts.probability(question), parts.missing
+        values = np.full((len(items), len(self.columns)), np.nan)
+        reasons: dict[str, str] = {}
+        start = 0
+        for row, item in enumerate(items):
+            p = chances[start : start + len(item.criteria)]
+            names = parts.items[start : start + len(item.criteria)]
+            start += len(item.criteria)
+            paying = [self.must in x.tags or x.points != 0 for x in item.criteria]
+            why = not_asked.get(item.id)
+            if why is None and not item.criteria:
+                why = NO_CRITERIA
+            for name, pays in zip(names, paying, strict=True):
+                if why is None and pays and name in lacking:
+                    why = lacking[name]
+            if why is not None:
+                reasons[item.id] = why if why == NO_VERDICT else f"failed verdict: {shorten(why)}"
+                continue
+            if self.negative is None and read_signs([item]).n_avoiding:
+                reasons[item.id] = _UNSETTLED
+                continue
+            found = self.score(item, p, threshold=float(threshold))
+            if found.missing is not None:
+                reasons[item.id] = found.missing
+            values[row] = [
+                found.expected,
+                *(found.tags.get(tag, (math.nan, math.nan))[1] for tag in self.tags),
+            ]
+        whole = Verdicts(
+            items=tuple(item.id for item in items),
+            behaviors=(CRITERIA,) * len(items),
+            questions=self.columns,
+            probabilities=values,
+            judge=judged.judge,
+            fingerprint=judged.fingerprint,
+            threshold=judged.threshold,
+        ).with_reasons(reasons)
+        return whole, (values[:, 0].copy(), reasons)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from voirdire._messages import shorten
 from voirdire.documents import content_digest, plain_json, write_json
 from voirdire.errors import InputError
-from voirdire.rubrics import rubric_to_yaml
+from voirdire.records.items import SCORE
+from voirdire.rewards.criteria import CRITERIA
+from voirdire.rubrics import Behavior, CompletionClass, rubric_to_yaml
 
 if TYPE_CHECKING:
     import threading
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from voirdire._types import Orientation
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Verdicts
+    from voirdire.rewards.criteria import CriteriaRule
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.guards import BehaviorGuard, GateSettings
     from voirdire.rewards.reward_judge import RewardJudge
@@ -108,6 +111,9 @@ class RewardModel:
         voirdire, Python and the numerical libraries.
     gate : GateSettings or None
         Of the gate that stops what is no answer; None where there is none.
+    criteria : CriteriaRule or None
+        How it pays the criteria that items bring, in place of propositions; see
+        `reward_of_criteria`.
     """
 
     name: str
@@ -121,6 +127,7 @@ class RewardModel:
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
     gate: GateSettings | None = None
+    criteria: CriteriaRule | None = None
 
     @cached_property
     def content_hash(self) -> str:
@@ -148,9 +155,27 @@ class RewardModel:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """What it takes of verdicts: propositions of the rubric, then answers as numbers."""
+        """What it takes of verdicts: propositions of the rubric, then answers as numbers.
+
+        Of criteria: their score, then its parts by tag.
+        """
+        if self.criteria is not None:
+            return self.criteria.columns
         answers = (self.rubric.question(name).number_names for name in self.questions)
         return (*self.rubric.propositions, *(name for names in answers for name in names))
+
+    @property
+    def behavior_rubric(self) -> Rubric:
+        """The rubric with the behaviors that are paid: of criteria one that demands nothing."""
+        if self.criteria is None:
+            return self.rubric
+        classes = (("ideal", "is_met"), ("less_good", "otherwise"))
+        of_item = Behavior(
+            id=CRITERIA,
+            demands={},
+            classes=tuple(CompletionClass(name=name, when=when) for name, when in classes),
+        )
+        return replace(self.rubric, behaviors=(of_item,))
 
     def behavior(self, behavior_id: str) -> BehaviorReward:
         """Find the reward of a behavior; an `InputError` if there is none."""
@@ -166,8 +191,11 @@ class RewardModel:
 
     def feature_set(self, behavior: str) -> FeatureSet:
         """List the features of a behavior, in the order of its weights."""
-        from voirdire.rewards.features import list_weighed_features
+        from voirdire.rewards.features import FeatureSet, list_weighed_features
 
+        if self.criteria is not None:
+            return FeatureSet(behavior=behavior, propositions=(SCORE,), flipped=(False,),
+                              classes=(), orientation="plain")  # fmt: skip
         reward = self.behaviors.get(behavior)
         weighed = () if reward is None else reward.weights
         features = list_weighed_features(
@@ -209,6 +237,8 @@ class RewardModel:
 
         from voirdire.rewards.features import compute_features, compute_vetoes
 
+        if self.criteria is not None:
+            return np.asarray(probabilities)[:, [propositions.index(SCORE)]]
         features = self.feature_set(behavior)
         values = compute_features(
             features, self.rubric, probabilities=probabilities, columns=propositions
@@ -412,4 +442,5 @@ def _list_content(model: RewardModel) -> dict[str, Any]:
         "data_hash": model.data_hash,
         "certificates": [row.as_dict() for row in model.certificates],
         **({"gate": vars(model.gate)} if model.gate else {}),
+        **({"criteria": vars(model.criteria)} if model.criteria else {}),
     }

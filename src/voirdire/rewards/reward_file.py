@@ -17,8 +17,10 @@ from voirdire.documents import (
     read_document,
 )
 from voirdire.errors import InputError
+from voirdire.records.items import SCORE
 from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import check_certified, make_certificate, suggest_schema
+from voirdire.rewards.criteria import CRITERIA, CriteriaRule, Negative
 from voirdire.rewards.features import group_vetoes, list_weighed_features
 from voirdire.rewards.guards import BehaviorGuard, GateSettings
 from voirdire.rewards.model import (
@@ -72,6 +74,13 @@ class _GateForm(Form):
     threshold: FiniteFloat
 
 
+class _CriteriaForm(Form):
+    negative: Negative | None
+    must: str | None
+    clip: bool
+    tags: list[str]
+
+
 class _BehaviorForm(Form):
     weights: dict[str, float]
     mean: float | None
@@ -97,6 +106,7 @@ class _Form(Form):
     data_hash: str
     certificates: list[dict[str, Any]]
     gate: _GateForm | None = None
+    criteria: _CriteriaForm | None = None
     content_hash: str
 
 
@@ -179,9 +189,11 @@ def read_reward_document(
     fields |= {
         "rubric": saved_rubric,
         "gate": None if form.gate is None else GateSettings(**dict(form.gate)),
+        "criteria": form.criteria
+        and CriteriaRule(**dict(form.criteria) | {"tags": tuple(form.criteria.tags)}),
         "judge": RewardJudge(**dict(form.judge) | {"threshold": threshold}),
         "behaviors": {
-            name: _read_behavior(name, row, form.orientation, saved_rubric, document)
+            name: _read_behavior(name, row, form, saved_rubric, document)
             for name, row in form.behaviors.items()
         },
         "certificates": tuple(
@@ -202,10 +214,15 @@ def read_reward_document(
 
 
 def _read_behavior(
-    name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
+    name: str, form: _BehaviorForm, whole: _Form, rubric: Rubric, document: Document
 ) -> BehaviorReward:
-    features = list_weighed_features(rubric, name, form.weights, orientation=orientation)
     path = ("behaviors", name)
+    if whole.criteria is not None:
+        if (name, form.weights) != (CRITERIA, {SCORE: 1.0}):
+            message = f"behaviors must be {CRITERIA!r} alone, which pays the score by criteria."
+            raise document.error_at(path, message)
+        return BehaviorReward(behavior=name, weights=form.weights, figures=form.figures)
+    features = list_weighed_features(rubric, name, form.weights, orientation=whole.orientation)
     try:
         vetoes = group_vetoes(form.veto, rubric, [name])[name]
     except InputError as error:

@@ -19,6 +19,7 @@ from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.settings import StoredReplies
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import list_paying_propositions
+from voirdire.rewards.criteria import CRITERIA
 from voirdire.rewards.guards import NOT_BEHIND, REST, Guards
 from voirdire.rewards.verdict_source import choose_source, collect_rests
 
@@ -193,8 +194,8 @@ class Combiner:
         behind : Verdicts, optional
             Verdicts on what `guards.list_rests` lists of the items.
         given : tuple of ndarray of float and mapping of str to str, optional
-            Rule rewards that another process computed, nan where there is none; and why, by item
-            id.
+            Rule rewards that are computed already, by another process or of criteria, nan where
+            there is none; and why, by item id.
         """
         item_behaviors = tuple(
             own if own is not None else theirs
@@ -393,17 +394,22 @@ class BatchScorer:
             base, reasons = read_given_base(base_rewards, ids)
         else:
             base, reasons = read_item_base(items, column=self._choose_column(items))
+        behaviors, given = [item.behavior for item in items], None
+        if (rule := self._model.criteria) is not None:
+            judged, given = rule.combine(items, judged, not_asked={})
+            behaviors = [CRITERIA] * len(items)
         rests = self._combiner.guards.list_rests(items)
         behind = self._collect_rests(rests) if rests else None
         if rests and behind is None and NOT_BEHIND not in self.notes:
             self.notes = (*self.notes, NOT_BEHIND)
         return self._combiner.score(
             judged,
-            behaviors=[item.behavior for item in items],
+            behaviors=behaviors,
             base=base,
             base_reasons=reasons,
             items=items,
             behind=behind,
+            given=given,
         )
 
     def check_base(self) -> None:
@@ -444,7 +450,8 @@ def score_items(
     """Judge items in memory where there are no verdicts, and score them: `RewardModel.score`."""
     if behavior is not None:
         model.rubric.behavior(behavior)
-    reading = ItemReading(judged=model.judge.judged, behavior=behavior)
+    of_item = model.rubric.of_item
+    reading = ItemReading(judged=model.judge.judged, behavior=behavior, criteria=of_item)
     read, dropped = read_items_in_memory(items, reading)
     if not read:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""

@@ -34,6 +34,7 @@ from voirdire.rewards.scores import (
     make_contribution_frame,
     name_contributions,
 )
+from voirdire.rewards.second_judge import JudgeParting  # noqa: TC001  # as above
 from voirdire.rewards.settings import ScoringSettings
 from voirdire.rewards.verdict_source import JudgeSource, choose_source
 
@@ -143,6 +144,8 @@ class ScoringSummary(Tabular, rows="behaviors"):
         What the reader should know.
     calls : CallSummary or None
         Counts and cost of the calls, where a language model judged.
+    parting : JudgeParting or None
+        Where the judge parts from that of the training whose run was scored; None without one.
     """
 
     output: str
@@ -164,6 +167,7 @@ class ScoringSummary(Tabular, rows="behaviors"):
     items_per_second: float = math.nan
     notes: tuple[str, ...] = ()
     calls: CallSummary | None = None
+    parting: JudgeParting | None = None
 
     PLAIN: ClassVar = ("n_missing",)
 
@@ -176,14 +180,17 @@ class ScoringSummary(Tabular, rows="behaviors"):
 class _Tally:
     """Adds up the rewards of a run, batch by batch, without keeping them."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Callable[[Scores], None] | None) -> None:
+        self._seen = seen
         self.n_items = self.n_scored = 0
         self.missing: Counter[str] = Counter()
         # by behavior counts, means of reward, rule and base, squares about the mean, the range
         self._sums: dict[str | None, list[Any]] = {}
 
     def add(self, scores: Scores) -> None:
-        """Add a batch."""
+        """Add a batch, and show it."""
+        if self._seen is not None:
+            self._seen(scores)
         parts = np.stack([scores.rewards, scores.rule_rewards, scores.base_rewards])
         is_scored = np.isfinite(parts[0])
         self.n_items += len(scores.items)
@@ -271,6 +278,7 @@ def score_file(
     settings: ScoringSettings | None = None,
     progress: Callable[[ScoringProgress], None] | None = None,
     stopping: threading.Event | None = None,
+    seen: Callable[[Scores], None] | None = None,
     **fields: Any,
 ) -> ScoringSummary:
     """Give every item of a file its reward.
@@ -299,6 +307,8 @@ def score_file(
         Called with a `ScoringProgress` now and then.
     stopping : threading.Event, optional
         Set it from another thread to end the calls to a language model as Ctrl-C does.
+    seen : callable, optional
+        Called with the rewards of each batch.
     **fields
         Fields of `ScoringSettings`, each of which counts before that of `settings`:
 
@@ -347,7 +357,7 @@ def score_file(
         beside = Path.cwd() if str(output) == "-" else Path(output).resolve().parent
         run_settings = replace(run_settings, store=beside / STORE_NAME)
     replies = StoredReplies(run_settings.store, run_settings.retry_failures)
-    tally = _Tally()
+    tally = _Tally(seen)
     items = ItemSource(source=source, layout=run_settings)
     chosen = choose_source(model, verdicts, judge=judge, other_judge=run_settings.other_judge)
     columns: tuple[str, ...] = SCORE_COLUMNS
@@ -370,7 +380,8 @@ def score_file(
             batches = _judge(items, chosen, record, **about)
             who = chosen.plan.judge.name, chosen.plan.fingerprint
         else:
-            reading = run_settings.reading(judged=model.judge.judged)
+            of_item = model.rubric.of_item
+            reading = run_settings.reading(judged=model.judge.judged, criteria=of_item)
             batches = _look_up(items, chosen, reading, writer.set_aside)
             who = chosen.verdicts.judge, chosen.verdicts.fingerprint
         base, center = run_settings.base, run_settings.center
@@ -426,7 +437,9 @@ def _judge(
 
     with closing(judge_batches(stream(), source.plan, record, **asking)) as batches:
         for judged in batches:
-            batch = [waiting.popleft() for _ in judged.items]
+            batch: list[Item] = []
+            while sum(len(item.criteria) or 1 for item in batch) < len(judged.items):
+                batch.append(waiting.popleft())
             yield batch, add_numbers(judged, source.rubric, source.questions)
 
 

@@ -17,6 +17,7 @@ from voirdire.io.verdict_files import columns_of_file, read_parts
 from voirdire.io.verdicts import add_numbers
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
+from voirdire.judging.tables import split_criteria
 from voirdire.records import Verdicts
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdicts import is_verdict_table, refuse_other_responses
@@ -74,8 +75,11 @@ class StoredSource:
     def collect(self, items: Sequence[Item], **_asking: Any) -> Verdicts:
         """Return the verdicts on items, in their order; items without any are missing.
 
+        Of criteria, each is an item of its own, as `split_criteria` names it.
         Refuse verdicts on other responses of the same ids, as far as they say what was judged.
         """
+        if self.rubric.of_item:
+            items = [part for item in items for part in split_criteria(item)]
         found = self.verdicts.take([item.id for item in items])
         refuse_other_responses(items, found.response_hashes or (), what="verdicts")
         return found

@@ -70,6 +70,8 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     `response` is text, or the messages that answer the prompt; `prompt` is the user's text, or the
     messages before. `behavior` is what the prompt deserves, `base_reward` what another reward
     model gave, `group` what the responses to one prompt share, `id` whatever the client calls it.
+    `criteria` are those of the prompt, and `reference` an answer that is known to be right, for a
+    reward that pays criteria.
     """
 
     response: str | _Messages
@@ -78,6 +80,8 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     base_reward: float | None = None
     group: str | int | None = None
     id: str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    criteria: list[str | dict[str, Any]] | None = None
+    reference: str | None = None
 
     def turn(self) -> Turn:
         """Convert it to a `Turn`."""
@@ -88,6 +92,8 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             base_reward=self.base_reward,
             group=None if self.group is None else str(self.group),
             id=None if self.id is None else str(self.id),
+            criteria=self.criteria,
+            reference=self.reference,
         )
 
 

@@ -154,6 +154,8 @@ class Metrics:
         for source, number in counts.items():
             if number:
                 self._sources[source].inc(number)
+        if not self._propositions:
+            return
         self._pending.append(probabilities)
         self._n_pending += len(probabilities)
         if self._n_pending >= _AT_ONCE:

@@ -74,8 +74,10 @@ class RewardService:
         self.record = None
         if settings.record is not None or settings.stop_on:
             self.record = TrainingRecord(live, settings)
-        self.metrics = Metrics(
-            live.judge.questions, state=lambda: live.state, n_items=lambda: self.queue.length
+        self.metrics = Metrics(  # scores by criteria are no probabilities, and may be negative
+            () if live.reward.criteria else live.judge.questions,
+            state=lambda: live.state,
+            n_items=lambda: self.queue.length,
         )
         self._n_bytes = 0
         self._said: set[str] = set()

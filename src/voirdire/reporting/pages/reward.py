@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from voirdire.rewards import RewardModel, SynthesisSummary
-    from voirdire.rewards.criteria import CriteriaScores
+    from voirdire.rewards.criteria_scoring import CriteriaScores
     from voirdire.rewards.fitting.fit import RewardFit
     from voirdire.rewards.folder_scoring import FolderScores
     from voirdire.rewards.scoring import ScoringSummary
@@ -655,7 +655,7 @@ def score_view(summary: ScoringSummary) -> View:
         meta=say("score.meta", n=summary.n_scored, items=Count(summary.n_items, "items"),
                  reward=summary.reward, judge=summary.judge,
                  rubric=f"{summary.rubric} {summary.rubric_version}"),
-        lead=("score.centered",) if summary.is_centered else (),
+        lead=(*(("score.centered",) if summary.is_centered else ()), *_say_parting(summary)),
         blocks=(
             Table.of(None, summary.behaviors, columns, label="score.title"),
             *(() if summary.calls is None else say_calls(summary.calls)),
@@ -663,6 +663,18 @@ def score_view(summary: ScoringSummary) -> View:
         ),
         notes=list_missing(summary.missing),
     )  # fmt: skip
+
+
+def _say_parting(summary: ScoringSummary) -> Iterator[Said]:
+    """Say how another judge than that of the training sees its completions."""
+    if (found := summary.parting) is None:
+        return
+    names = ("trained_first", "trained_last", "second_first", "second_last")
+    figures: dict[str, Any] = {name: Decimal(getattr(found, name)) for name in names}
+    yield say("score.parting", completions=Count(found.n, "completions"),
+              r=Decimal(found.correlation), **figures)  # fmt: skip
+    if found.step is not None:
+        yield say("score.parts", step=found.step)
 
 
 # Completions that a model wrote -------------------------------------------------------------------

@@ -12,6 +12,7 @@ import polars as pl
 
 from voirdire._messages import shorten
 from voirdire.errors import NoDataError
+from voirdire.records.items import SCORE, is_share
 from voirdire.reporting.pages.frame import check_text
 from voirdire.reporting.pages.items import ItemCard, ItemText
 from voirdire.reporting.pages.speech import (
@@ -102,7 +103,7 @@ def _say_story(run: TrainingRun) -> Iterator[Said]:
         yield say("training.missing", share=Share(n_missing / run.n_completions))
     paid = {name for names in run.paying.values() for name in names}
     valid = {name for name, state in run.certificates.items() if state == "passed"}
-    lacking = [name for name in run.propositions if name in paid]
+    lacking = [name for name in dict.fromkeys((*run.propositions, *paid)) if name in paid]
     lacking = [name for name in lacking if name.partition("=")[0] not in valid]
     if lacking:
         named = Listing(tuple(map(Name, lacking)), most=5)
@@ -115,6 +116,8 @@ def _next_step(run: TrainingRun, folder: Argument) -> Said:
     if not any(math.isfinite(step.reward_mean) for step in run.steps):
         return say("training.next.mend")
     key = "score" if kinds == {"missing"} else "label" if kinds else "quiet"
+    if key != "score" and run.propositions[:1] == (SCORE,):
+        key = "second"
     return say(f"training.next.{key}", run=folder)
 
 
@@ -225,7 +228,8 @@ def _list_curves(run: TrainingRun) -> Iterator[tuple[str, tuple[Lines, ...]]]:
         named.append((say("training.moved", name=Name(name, 40), start=start, end=end), values))
     shares: dict[str, Any] = {"y_scale": (0.0, 1.0)}
     if named:
-        yield "propositions", (_lines(run, "propositions", named, **shares),)
+        bounds = shares if all(is_share(name) for name in rates) else {}
+        yield "propositions", (_lines(run, "propositions", named, **bounds),)
     behaviors = [*dict.fromkeys(name for step in run.steps for name in step.class_shares)]
     classes = []
     for number, behavior in enumerate(behaviors[:_MOST_BEHAVIORS]):

@@ -48,6 +48,7 @@ def read_comparisons(
     *,
     layout: ComparisonLayout | None = None,
     judged: Judged = "final_answer",
+    criteria: bool = False,
     **fields: Any,
 ) -> ComparisonData:
     r"""Read completions, and what is said of which are better, from a file, rows or a data frame.
@@ -81,6 +82,8 @@ def read_comparisons(
         How the file is laid out, where it does not show it.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a response is judged.
+    criteria : bool, optional
+        Whether each row brings the criteria of its prompt.
     **fields
         Fields of `ComparisonLayout`, each of which counts before that of `layout`:
 
@@ -161,6 +164,7 @@ def read_comparisons(
         columns={key: value for key, value in columns.items() if key not in ours},
         behavior=None,  # it is a matter of the prompt: the default is for prompts, not for rows
         judged=judged,
+        criteria=criteria,
     )
     is_text, values = False, []
     if isinstance(source, str | Path) or hasattr(source, "read"):

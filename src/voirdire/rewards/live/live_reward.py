@@ -20,6 +20,7 @@ from voirdire.rewards.against_demands import (
     describe_paid_against_demands,
     find_paid_against_demands,
 )
+from voirdire.rewards.criteria import CRITERIA, NO_CRITERIA
 from voirdire.rewards.live.turns import LiveScores, make_turn_items, read_turn_bases
 from voirdire.rewards.scores import (
     BASE_COLUMNS,
@@ -123,6 +124,7 @@ class LiveReward:
         self._combiner = Combiner(reward, center=center)
         propositions = self._plan.rubric.propositions
         answers_all = isinstance(self._plan.judge, EngineJudge)
+        answers_all &= reward.criteria is None
         self._combiner.check_questions(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
         # a server is asked about single turns again and again, and this takes a tenth of the time
@@ -230,7 +232,9 @@ class LiveReward:
         if key is not None and (known := self._known_turns.get(key)) is not None:
             self._known_turns.move_to_end(key)
             return known
-        items, reasons = make_turn_items(turns, judged=self._plan.judged, behavior=behavior)
+        items, reasons = make_turn_items(
+            turns, judged=self._plan.judged, behavior=behavior, of_item=self._plan.rubric.of_item
+        )
         base = read_turn_bases(turns, adds_base=adds_base)
         found = await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
         if key is not None and not found.judged.failures and not found.scores.missing:
@@ -245,7 +249,9 @@ class LiveReward:
             return None
         own = turns[0].behavior
         try:
-            text = _encode((turns[0].response, turns[0].prompt, behavior if own is None else own))
+            of_item = turns[0].criteria, turns[0].reference
+            whose = behavior if own is None else own
+            text = _encode((turns[0].response, turns[0].prompt, whose, *of_item))
         except (TypeError, ValueError, OverflowError, RecursionError):  # a trainer's own objects
             return None
         return blake2b(text, digest_size=16).digest()
@@ -261,19 +267,29 @@ class LiveReward:
         """Judge items, and compute their rewards."""
         began = time.monotonic()
         rests = self._combiner.guards.list_rests(items)
+        rule = self.reward.criteria
+        if rule is not None:
+            lacking = [item.id for item in items if not item.criteria]
+            not_asked = {**dict.fromkeys(lacking, NO_CRITERIA), **not_asked}
         verdicts = await self.judge.ask(
             [*hide_unknown_behaviors(items, self._plan.rubric), *rests],
             not_asked=not_asked,
             deadline_s=deadline_s,
         )
-        judged = verdicts.judged.take([item.id for item in items])
+        behaviors, given = [item.behavior for item in items], None
+        if rule is None:
+            judged = verdicts.judged.take([item.id for item in items])
+        else:
+            judged, given = rule.combine(items, verdicts.judged, not_asked=not_asked)
+            behaviors = [CRITERIA] * len(items)
         scores = self._combiner.score(
             judged,
-            behaviors=[item.behavior for item in items],
+            behaviors=behaviors,
             base=base[0],
             base_reasons=base[1],
             items=[None if item.id in not_asked else item for item in items],
-            behind=verdicts.judged.take([item.id for item in rests]),
+            behind=verdicts.judged.take([item.id for item in rests]) if rests else None,
+            given=given,
         )
         if base[2]:
             scores = replace(scores, notes=base[2])

@@ -10,6 +10,7 @@ import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
+from voirdire.records.items import is_share
 from voirdire.rewards.scores import LARGEST_REWARD, is_reward
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class MissingRewards:
             Always the same columns for one reward, a number per turn in their order: ``score``;
             ``missing``, 1 where that is the number that stands for a reward, else 0;
             ``rule_reward`` and ``base_reward``, 0 where there is none; and ``proposition/<id>``,
-            the probability, or -1 where there is none.
+            the probability, or -1 where there is none; of criteria the training record has the
+            scores by tag.
         """
         values = scores.scores
         is_there = is_reward(values.rewards).tolist()
@@ -116,6 +118,8 @@ class MissingRewards:
             "base_reward": _fill_missing(values.base_rewards, 0.0),
         }
         for place, name in enumerate(scores.judged.questions):
+            if not is_share(name):  # a score may be -1, and of most tags an item has none
+                continue
             probabilities = scores.judged.probabilities[:, place]
             columns[f"proposition/{name}"] = _fill_missing(probabilities, _NO_PROBABILITY)
         return columns

@@ -91,7 +91,12 @@ class ServedReward:
         limit = self.settings.deadline_s
         if deadline_s is not None:
             limit = check_positive("deadline_s", deadline_s)
-        items, reasons = make_turn_items(turns, judged=self.reward.judge.judged, behavior=behavior)
+        items, reasons = make_turn_items(
+            turns,
+            judged=self.reward.judge.judged,
+            behavior=behavior,
+            of_item=self.reward.criteria is not None,
+        )
         behaviors = [item.behavior for item in items]
         parts = _split_turns(
             turns, [row for row, item in enumerate(items) if item.id not in reasons]
@@ -197,7 +202,9 @@ def _split_turns(turns: Sequence[Turn], rows: Sequence[int]) -> list[list[int]]:
     parts: list[list[int]] = []
     size = 0
     for row in rows:
-        n_characters = len(repr(turns[row].response)) + len(repr(turns[row].prompt))
+        turn = turns[row]
+        texts = (turn.response, turn.prompt, turn.criteria, turn.reference)
+        n_characters = sum(len(repr(text)) for text in texts)
         is_full = parts and (
             len(parts[-1]) >= _MOST_ITEMS or size + n_characters > _MOST_CHARACTERS
         )
@@ -211,4 +218,5 @@ def _split_turns(turns: Sequence[Turn], rows: Sequence[int]) -> list[list[int]]:
 
 def _make_request(turn: Turn, behavior: str | None) -> dict[str, Any]:
     fields = {"response": turn.response, "prompt": turn.prompt, "behavior": behavior}
+    fields |= {"criteria": turn.criteria, "reference": turn.reference}
     return {name: value for name, value in fields.items() if value is not None}

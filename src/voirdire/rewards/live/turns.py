@@ -6,17 +6,21 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import msgspec
 import numpy as np
 
 from voirdire.errors import InputError
+from voirdire.io.criteria import CRITERIA_COLUMNS, REFERENCE_COLUMNS, read_of_item
+from voirdire.io.files import RowError
 from voirdire.io.messages import turn_item
 from voirdire.judging.live import LiveVerdicts
 from voirdire.records import Item, Verdicts
 from voirdire.records.reasoning import closes_unopened_thoughts, find_answer
+from voirdire.rewards.criteria import CRITERIA
 from voirdire.rewards.scores import NOT_ADDED, Scores, read_given_base
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +32,7 @@ __all__ = [
     "Truncated",
     "Turn",
     "drop_truncated",
+    "find_criteria",
     "make_missing_scores",
     "make_turn_items",
     "read_turn_bases",
@@ -39,6 +44,7 @@ Truncated: TypeAlias = Literal["paid", "missing"]
 _CUT_OFF = "the trainer cut the response off"
 _NO_TEXT = "the response or its prompt is neither text nor messages"
 _NO_NAME = "the behavior is no text"
+_NO_LIST = "the criteria cannot be read"
 _UNFINISHED = "the response ends inside its thoughts"
 
 
@@ -65,6 +71,10 @@ class Turn:
         Whether the trainer cut the response off.
     id : str or None
         A name that the caller knows it by; by default its place.
+    criteria : list of str or of mapping, or None
+        Those of the prompt, as a row of items has them, for a reward that pays these.
+    reference : str or None
+        An answer that is known to be right, which a judge of criteria is shown.
     """
 
     response: Any
@@ -75,15 +85,21 @@ class Turn:
     n_tokens: int | None = None
     truncated: bool = False
     id: str | None = None
+    criteria: Any = None
+    reference: Any = None
 
 
 def make_turn_items(
-    turns: Sequence[Turn], *, judged: Judged, behavior: str | None = None
+    turns: Sequence[Turn],
+    *,
+    judged: Judged,
+    behavior: str | None = None,
+    of_item: bool = False,
 ) -> tuple[list[Item], dict[str, str]]:
     """Make items of turns, and name them by their places, whatever ids the turns have.
 
     A turn that cannot be read becomes an empty item, and its reason is returned too. `behavior` is
-    for turns without one.
+    for turns without one. With `of_item` they bring criteria.
 
     Where two turns or a quarter of them end thoughts that they did not begin, the chat template
     begins them, and a turn that ends none is cut off inside its thoughts.
@@ -112,8 +128,23 @@ def make_turn_items(
         if item is None or place in cut_off:
             reasons.setdefault(name, _UNFINISHED)
             item = Item(id=name, response="", behavior=own, group=group)
+        if of_item and name not in reasons and turn.criteria is not None:
+            try:
+                told = read_of_item({"criteria": turn.criteria, "reference": turn.reference})
+                item = msgspec.structs.replace(item, **told)
+            except RowError:
+                reasons[name] = _NO_LIST
         items.append(item)
     return items, reasons
+
+
+def find_criteria(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Find criteria and a reference answer among the columns of a trainer, as `Turn` has them."""
+    names = {"criteria": CRITERIA_COLUMNS, "reference": REFERENCE_COLUMNS}
+    return {
+        field: next((row[name] for name in known if row.get(name) is not None), None)
+        for field, known in names.items()
+    }
 
 
 def _find_cut_off(turns: Sequence[Turn]) -> set[int]:
@@ -199,6 +230,8 @@ def make_missing_scores(
     """Make scores without any reward, all for one reason; `behavior` is for turns without one."""
     ids = tuple(str(place) for place in range(len(turns)))
     behaviors = tuple(behavior if turn.behavior is None else turn.behavior for turn in turns)
+    if reward.criteria is not None:
+        behaviors = (CRITERIA,) * len(turns)
     propositions = reward.columns
     scores = Scores(
         items=ids,

@@ -41,6 +41,7 @@ __all__ = [
     "make_item",
     "name_class_column",
     "name_proposition_column",
+    "read_criteria_of",
     "read_texts",
     "write_prompt",
 ]
@@ -216,9 +217,11 @@ def join_columns(calls: Sequence[Columns]) -> dict[str, Column]:
 
 
 def _write_texts(turn: Turn) -> tuple[str | None, str | None, str | None]:
-    """Give texts as they are; messages become JSON, with the other side of the turn."""
+    """Give texts as they are; messages and criteria become JSON, with the rest of the turn."""
     both = {"prompt": turn.prompt, "response": turn.response}
-    if all(value is None or isinstance(value, str) for value in both.values()):
+    if turn.criteria is not None:
+        both |= {"criteria": turn.criteria, "reference": turn.reference}
+    elif all(value is None or isinstance(value, str) for value in both.values()):
         return turn.prompt, turn.response, None
     try:
         return None, None, json.dumps(both, allow_nan=False, default=_list_array)
@@ -291,6 +294,16 @@ def read_texts(row: Mapping[str, Any]) -> tuple[Any, Any]:
         return both["prompt"], both["response"]
     except (ValueError, TypeError, KeyError, RecursionError):  # another program wrote the file
         return None, None
+
+
+def read_criteria_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Read criteria and a reference answer of a row, as items have them; empty without any."""
+    try:
+        told = json.loads(row["messages"] or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    names = ("criteria", "reference")
+    return {x: told[x] for x in names if told.get(x) is not None} if isinstance(told, dict) else {}
 
 
 def make_item(row: Mapping[str, Any], *, name: str, judged: str) -> Item | None:

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import polars as pl
 
-from voirdire._validation import change_fields
+from voirdire._validation import change_fields, check_count
 from voirdire.documents import hash_content
 from voirdire.errors import NoDataError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.reward_file import load_reward
 from voirdire.rewards.scoring import score_file
+from voirdire.rewards.second_judge import compare_judges
 from voirdire.rewards.settings import ScoringSettings
 from voirdire.rewards.training.completion_rows import (
     TEXTS,
     name_proposition_column,
+    read_criteria_of,
     read_texts,
 )
 from voirdire.rewards.training.run_files import hash_questions
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.jury import JudgeLike
     from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.scores import Scores
     from voirdire.rewards.scoring import ScoringProgress, ScoringSummary
     from voirdire.rewards.training.run import TrainingRun
 
@@ -51,6 +55,7 @@ def score_run(
     verdicts: Any = None,
     judge: JudgeLike | None = None,
     settings: ScoringSettings | None = None,
+    sample: int | None = None,
     progress: Callable[[ScoringProgress], None] | None = None,
     **fields: Any,
 ) -> ScoringSummary:
@@ -68,13 +73,16 @@ def score_run(
         As for `score_file`. By default the verdicts of the run are taken where they fit: where
         judge, questions and settings are those of the reward, whatever its weights and classes; or
         on the same questions where the reward is bound to no judge, or another one is allowed.
+    sample : int, optional
+        Score about so many completions, drawn at random, as many of each step; by default all.
     settings, progress, **fields : optional
         As for `score_file`.
 
     Returns
     -------
     ScoringSummary
-        As `score_file` gives it; its notes say what was left out of the run.
+        As `score_file` gives it; its notes say what was left out of the run. Where another judge
+        than that of the run judged for the reward of the run, `parting` says where the two part.
 
     Raises
     ------
@@ -88,29 +96,64 @@ def score_run(
     loaded = read_training_run(run)
     with TemporaryDirectory(prefix="voirdire-") as folder:
         items = Path(folder) / "items.jsonl"
-        taken, notes = _write_items(loaded, items, model, settings=run_settings)
+        each = None
+        if sample is not None:
+            check_count("sample", sample, minimum=1)
+            each = -(-sample // max(1, len(loaded.steps)))
+        adds_base = model.uses_base or run_settings.base is not None
+        allows_other = run_settings.other_judge
+        taken, notes = _write_items(
+            loaded, items, model, adds_base=adds_base, allows_other=allows_other, n_each=each
+        )
         verdicts = taken if verdicts is judge is None else verdicts
         about = {"reward": model, "verdicts": verdicts, "judge": judge, "progress": progress}
-        summary = score_file(items, output, settings=run_settings, **about)
-    return replace(summary, notes=(*loaded.dropped, *notes, *summary.notes))
+        rewards: dict[str, float] = {}
+
+        def note(scores: Scores) -> None:
+            rewards.update(zip(scores.items, scores.rule_rewards.tolist(), strict=True))
+
+        summary = score_file(items, output, settings=run_settings, seen=note, **about)
+    parting = None
+    if loaded.reward_hash == model.content_hash and summary.fingerprint != loaded.fingerprint:
+        columns = ["item", "step", "rule_reward"]
+        frame = pl.concat(read_completion_frames(loaded, columns=columns))
+        frame = frame.filter(pl.col("item").is_in(list(rewards)))
+        second = [rewards[name] for name in frame["item"].to_list()]
+        trained = frame["rule_reward"].fill_null(float("nan")).to_numpy()
+        parting = compare_judges(frame["step"].to_list(), trained, second)
+    return replace(summary, notes=(*loaded.dropped, *notes, *summary.notes), parting=parting)
 
 
 def _write_items(
-    run: TrainingRun, items: Path, reward: RewardModel, *, settings: ScoringSettings
+    run: TrainingRun,
+    items: Path,
+    reward: RewardModel,
+    *,
+    adds_base: bool,
+    allows_other: bool,
+    n_each: int | None,
 ) -> tuple[Verdicts | None, tuple[str, ...]]:
-    """Write the completions of a run as items; give its verdicts on them where they fit."""
-    adds_base = reward.uses_base or settings.base is not None
+    """Write completions of a run as items; give its verdicts on them where they fit.
+
+    `n_each` is how many of a step are drawn; None takes all.
+    """
     names = [name_proposition_column(name) for name in run.propositions]
     about = ["item", *TEXTS, "behavior", "group", "base_reward", "missing", "fingerprint"]
     ids: list[str] = []
     values = [np.zeros((0, len(names)))]
     reasons: dict[str, str] = {}
+    drawn = read_completion_frames(run, columns=["item", "step"])
+    kept = pl.concat([pl.DataFrame(schema={"item": pl.String, "step": pl.Int64}), *drawn])
+    if n_each is not None:
+        kept = kept.filter(pl.int_range(pl.len()).shuffle(seed=0).over("step") < n_each)
     with items.open("wb") as file:
-        for frame in read_completion_frames(run, columns=[*about, *names]):
+        for whole in read_completion_frames(run, columns=[*about, *names]):
+            frame = whole.join(kept, on="item", how="semi", maintain_order="left")
             for row in frame.select(about).iter_rows(named=True):
                 prompt, response = read_texts(row)
                 item = {"id": row["item"], "prompt": prompt, "response": response}
                 item |= {name: row[name] for name in ("behavior", "group")}
+                item |= read_criteria_of(row)
                 base = {"base_reward": row["base_reward"]} if adds_base else {}
                 file.write(msgspec.json.encode(item | base) + b"\n")
                 is_own = row["fingerprint"] == run.fingerprint
@@ -125,7 +168,9 @@ def _write_items(
     own, fingerprint = reward.judge, _find_fingerprint(run, reward)
     asked = hash_questions(reward)
     is_same = all(run.question_hashes.get(name) == asked[name] for name in asked)
-    if run.judged != own.judged or not is_same or not (fingerprint or settings.other_judge):
+    if reward.criteria is not None:  # the run keeps scores, and not which criteria are met
+        return None, ()
+    if run.judged != own.judged or not is_same or not (fingerprint or allows_other):
         return None, (_NOT_TAKEN,)
     probabilities = np.concatenate(values)
     lacking = np.flatnonzero(np.isnan(probabilities).any(axis=1)).tolist()

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 
 from voirdire.errors import InputError
+from voirdire.records.items import is_share
 from voirdire.rewards.training.alarms import find_alarms
 from voirdire.rewards.training.completion_rows import NO_CODE, TEXTS, Columns, RowLayout
 from voirdire.rewards.training.run import TrainingRun, TrainingStep
@@ -294,9 +295,9 @@ def _make_columns(frame: pl.DataFrame, layout: RowLayout) -> Columns:
     }
     for name in set(frame.columns) - set(columns):
         values = frame[name].to_numpy()
-        if name in layout.numbers:
+        if name in layout.numbers and is_share(name):
             values = np.where((values >= 0) & (values <= 1), values, np.nan)
-        elif name in _NUMBERS:
+        elif name in _NUMBERS or name in layout.numbers:
             values = np.where(np.isfinite(values), values, np.nan)
         else:
             values = frame[name].fill_null(0).to_numpy()

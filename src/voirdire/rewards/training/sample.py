@@ -20,6 +20,7 @@ from voirdire._types import Language
 from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import escape_cell, write_csv
+from voirdire.records.items import SCORE
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.completion_rows import (
@@ -160,6 +161,12 @@ def sample_training_run(
     check_choice("language", language, Language)
     check_count("seed", seed, minimum=0)
     loaded = run if isinstance(run, TrainingRun) else read_training_run(run)
+    if loaded.propositions[:1] == (SCORE,):
+        msg = (
+            "`run` must be of a reward that asks about propositions, got one by criteria of items. "
+            "Have a second judge look: voirdire score RUN --reward REWARD --judge OTHER."
+        )
+        raise InputError(msg)
     sampled, strata, n_completions = _draw(loaded, n=n, rng=np.random.default_rng(seed))
     asked = [
         (item, row, name)

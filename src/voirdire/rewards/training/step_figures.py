@@ -255,6 +255,8 @@ figures."""
 
 def find_paying_once(reward: RewardModel) -> tuple[str, ...]:
     """List what rewards depend on, as `list_paying_by_behavior`; computed once for a reward."""
+    if reward.criteria is not None:
+        return reward.columns
     if reward.content_hash not in _USED:
         answers = list_paying_answers(reward, *reward.behaviors)
         _USED[reward.content_hash] = (*list_paying_propositions(reward), *answers)
@@ -264,6 +266,8 @@ def find_paying_once(reward: RewardModel) -> tuple[str, ...]:
 def list_class_names(reward: RewardModel) -> dict[str, tuple[str, ...]]:
     """List the completion classes by behavior that the reward has weights for."""
     return {
-        name: tuple(row.name for row in reward.rubric.behavior(name).classes)
+        name: ()
+        if reward.criteria
+        else tuple(row.name for row in reward.rubric.behavior(name).classes)
         for name in reward.behaviors
     }

@@ -41,7 +41,9 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     """
     reward, settings = request.reward, request.settings
     layout = ComparisonLayout(behavior=settings.behavior)
-    data = read_comparisons(bench, layout=layout, judged=reward.judge.judged)
+    data = read_comparisons(
+        bench, layout=layout, judged=reward.judge.judged, criteria=reward.rubric.of_item
+    )
     items, pairs = data.items, np.column_stack([data.better, data.worse])
     if not pairs.size:
         msg = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.errors import NoDataError
+from voirdire.errors import InputError, NoDataError
 from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.comparisons.data import (
     drop_unknown_labels,
@@ -53,11 +53,19 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     Where some completions are of the split ``"test"``, only those count. Where nothing says which
     are better, the classes of the verdicts do.
     """
-    reward = request.reward
-    read = read_comparisons(source, layout=request.settings, judged=reward.judge.judged)
-    read = assign_behaviors(
-        _settle_labels(read, from_classes=request.settings.from_classes), reward.rubric
+    reward, from_classes = request.reward, request.settings.from_classes
+    if reward.criteria is not None:
+        if from_classes:
+            msg = "`from_classes` must be left out for a reward by criteria, which have no classes."
+            raise InputError(msg)
+        from_classes = False
+    read = read_comparisons(
+        source,
+        layout=request.settings,
+        judged=reward.judge.judged,
+        criteria=reward.rubric.of_item,
     )
+    read = assign_behaviors(_settle_labels(read, from_classes=from_classes), reward.behavior_rubric)
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
     if is_test.any() and not is_test.all():
@@ -71,7 +79,7 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     asked_orders = request.settings.orders
     fit_orders = {} if "*" in asked_orders else reward.settings.get("orders") or {}
     orders = settle_orders(
-        read, reward.rubric, {**fit_orders, **asked_orders}, behaviors=reward.behaviors
+        read, reward.behavior_rubric, {**fit_orders, **asked_orders}, behaviors=reward.behaviors
     )
     data = drop_unknown_labels(read, orders)
     comparisons = _rate_completions(
@@ -169,7 +177,7 @@ def _rate_completions(
     is_rated, asked = rated.is_rated, np.array(data.behaviors, dtype=object)
     behaviors = []
     features = rated.scores.features
-    for behavior in (row.id for row in reward.rubric.behaviors if row.id in features):
+    for behavior in (row.id for row in reward.behavior_rubric.behaviors if row.id in features):
         values = features[behavior]
         own = np.flatnonzero(asked == behavior)
         pairs = pairs_of(

@@ -74,7 +74,7 @@ def _describe_behavior(
 ) -> list[FeatureDrive]:
     reward, values = comparisons.reward, row.values
     about = reward.feature_set(row.behavior)
-    demands = reward.rubric.behavior(row.behavior).demands
+    demands = reward.behavior_rubric.behavior(row.behavior).demands
     prompts = comparisons.rated.prompts[row.rows]
     spreads = [
         _compute_spread_within(prompts, column)
@@ -159,6 +159,8 @@ def _find_misordered_classes(
 
 def _list_needed_propositions(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
+    if reward.criteria is not None:
+        return {name: set(reward.rubric.propositions) for name in about.names}
     classes = set(reward.rubric.logic.compile_classes(about.behavior).variables)
     vetoed = set(about.vetoes)
     needed = {name: {name.partition("=")[0]} for name in about.asked}

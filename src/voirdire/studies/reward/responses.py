@@ -192,7 +192,9 @@ def judge_responses(items: Sequence[Item], request: ExaminationRequest, verdicts
         named = judge if isinstance(judge, str) else None
         return open_reward_verdicts(reward, verdicts, judge=named).collect(items)
     plan = plan_judge(reward, judge)
-    reading = ItemReading(judged=plan.judged, pairs=plan.asks_about_pairs)
+    reading = ItemReading(
+        judged=plan.judged, pairs=plan.asks_about_pairs, criteria=plan.rubric.of_item
+    )
     items, _ = read_items_in_memory(items, reading)
     source = JudgeSource(plan=plan, rubric=reward.rubric, questions=reward.questions)
     return source.collect(
@@ -208,7 +210,12 @@ def rate_items(data: ComparisonData, request: ExaminationRequest, judged: Verdic
     """
     reward = request.reward
     items, ids = data.items, [item.id for item in data.items]
-    taken = replace(judged.take(ids), behaviors=tuple(data.behaviors))
+    behaviors, given = tuple(data.behaviors), None
+    if reward.criteria is None:
+        taken = replace(judged.take(ids), behaviors=behaviors)
+    else:
+        taken, given = reward.criteria.combine(items, judged, not_asked={})
+        behaviors = taken.behaviors
     base = np.where(np.isfinite(data.base_rewards), data.base_rewards, np.nan)
     is_due = reward.uses_base or request.settings.base is not None
     has_base = is_due and bool(np.isfinite(base).any())
@@ -219,11 +226,12 @@ def rate_items(data: ComparisonData, request: ExaminationRequest, judged: Verdic
         behind = collect_rests(rests, model=reward, source=None)
     scores = combiner.score(
         taken,
-        behaviors=data.behaviors,
+        behaviors=behaviors,
         base=base if has_base else np.zeros(len(items)),
         base_reasons=dict.fromkeys(without_base, "no base reward, where others have one"),
         items=list(items),
         behind=behind,
+        given=given,
     )
     signals: dict[Signal, NDArray[np.float64]] = {"total": scores.rule_rewards}
     if has_base:

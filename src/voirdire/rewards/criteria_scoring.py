@@ -1,0 +1,374 @@
+"""Scores the responses of a file by the criteria that their items bring, and rewards them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.errors import InputError
+from voirdire.io.items import stream_items
+from voirdire.judging.binding import plan_judging
+from voirdire.judging.outputs import TableWriter
+from voirdire.records.items import SCORE, TAG
+from voirdire.records.plain import encode_json, without_nan
+from voirdire.records.tables import Tabular
+from voirdire.records.thresholds import get_thresholds
+from voirdire.rewards.certification import read_certificate
+from voirdire.rewards.criteria import (
+    CRITERIA,
+    CriteriaRule,
+    Negative,
+    SignCounts,
+    explain_criteria,
+    settle_signs,
+)
+from voirdire.rewards.given_weights import list_versions, write_time
+from voirdire.rewards.model import BehaviorReward, RewardModel
+from voirdire.rewards.reward_judge import describe_judge
+from voirdire.rewards.verdict_source import open_verdicts
+from voirdire.rubrics import load_rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from voirdire.io.declared import ItemReading
+    from voirdire.judging.jury import JudgeLike
+    from voirdire.records import Certificate, Item
+
+__all__ = ["CriteriaScores", "TagScore", "reward_of_criteria", "score_criteria"]
+
+_COLUMNS = ("item", "score", "expected_score", "n_criteria", "n_missing", "missing")
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagScore:
+    """The scores by the criteria with one tag.
+
+    Attributes
+    ----------
+    tag : str
+        The tag.
+    n_items : int
+        Items with a score by it.
+    mean : float
+        Of these scores.
+    """
+
+    tag: str
+    n_items: int
+    mean: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriteriaScores(Tabular, rows="tags"):
+    """The scores of a file by criteria of its items.
+
+    Attributes
+    ----------
+    output : str
+        The file of scores.
+    judge, fingerprint : str
+        Whose verdicts were used.
+    n_items, n_scored : int
+        Items, and those of them with a score.
+    n_criteria, n_missing : int
+        Criteria of the items, and those of them without an answer.
+    mean, mean_expected : float
+        Of the scores by labels and by probabilities, in that order; clipped to [0, 1] at last.
+    tags : tuple of TagScore
+        By tag.
+    missing : mapping of str to int
+        Why items have no score.
+    negative : {"met_is_bad", "met_is_good"} or None
+        What negative points meant; None where there are none.
+    n_dropped : int
+        Rows that are no items.
+    """
+
+    output: str
+    judge: str
+    fingerprint: str
+    n_items: int
+    n_scored: int
+    n_criteria: int
+    n_missing: int
+    mean: float
+    mean_expected: float
+    tags: tuple[TagScore, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    negative: Negative | None = None
+    n_dropped: int = 0
+
+
+def score_criteria(
+    source: str | Path,
+    output: str | Path,
+    *,
+    verdicts: Any,
+    judge: str | None = None,
+    negative: Negative | None = None,
+    must: str | None = None,
+    clip: bool = False,
+    explain: bool = False,
+    reading: ItemReading | None = None,
+    **layout: Any,
+) -> CriteriaScores:
+    """Score the responses of a file by the criteria that their items bring.
+
+    Parameters
+    ----------
+    source : str or path
+        The items, each with its criteria.
+    output : str or path
+        The scores, ``.parquet``, ``.jsonl`` or ``.csv``: by labels and by probabilities, how many
+        criteria there are and how many have no answer, why an item has no score, and the score by
+        each tag.
+    verdicts : path, sequence of paths, or anything that `read_verdicts` reads
+        Verdicts of ``voirdire judge --rubric criteria`` on the items.
+    judge : str, optional
+        Whose verdicts count, where they are of several judges.
+    negative : {"met_is_bad", "met_is_good"}, optional
+        What negative points mean. By default that a criterion with them is bad to meet, where none
+        is worded as what a response avoids: "Avoids X" with -3 points may mean either.
+    must : str, optional
+        A tag: an item that does not meet all criteria with it scores 0; without an answer on one
+        it has no score, unless another is not met.
+    clip : bool, optional
+        Whether the score of each item is clipped to [0, 1]; otherwise only their mean is.
+    explain : bool, optional
+        Whether a column `criteria` says, as JSON, what each criterion adds.
+    reading : ItemReading, optional
+        How the file is laid out.
+    **layout
+        Fields of `ItemReading`, each of which counts before that of `reading`.
+
+    Returns
+    -------
+    CriteriaScores
+
+    Raises
+    ------
+    InputError
+        If a criterion with negative points says what a response avoids and `negative` is not said;
+        if no criterion has the tag `must`; if a file cannot be read or written.
+
+    Warns
+    -----
+    UserWarning
+        If the verdicts are labels without probabilities: `expected_score` then says no more.
+
+    Notes
+    -----
+    See `explain_criteria` for the formula. A criterion without an answer is missing, never 0: it
+    is left out of both sums. An item without positive points, or without one answer, has no score.
+    """
+    from voirdire.io.declared import ItemReading as Reading
+
+    about = vars(reading or Reading()) | layout | {"criteria": True}
+    signs = _read_signs(source, must=must, reading=Reading(**about))
+    meaning = settle_signs(signs.found, negative)
+    rubric = load_rubric(CRITERIA)
+    stored = open_verdicts(verdicts, rubric=rubric, judge=judge)
+    for note in stored.notes:
+        warnings.warn(note, UserWarning, stacklevel=2)
+    [question] = rubric.propositions
+    [threshold] = get_thresholds(stored.verdicts.threshold, [question])
+    rule = CriteriaRule(negative=meaning, must=must, clip=clip, tags=tuple(signs.tags))
+    tally = _Tally(rule, threshold=float(threshold), explain=explain)
+    with ExitStack() as stack:
+        writer = stack.enter_context(
+            TableWriter(output, source=source, holds="scores",
+                        is_ours=lambda names: names[: len(_COLUMNS)] == _COLUMNS)
+        )  # fmt: skip
+        for batch in stream_items(source, reading=Reading(**about)):
+            writer.set_aside.add(batch.dropped)
+            judged = stored.collect(batch.items)
+            writer.add(tally.add(batch.items, judged.probability(question)))
+        writer.publish(tally.columns)
+    return tally.sum_up(
+        output=str(output),
+        judge=stored.verdicts.judge,
+        fingerprint=stored.verdicts.fingerprint,
+        negative=meaning,
+        n_dropped=writer.set_aside.count,
+    )
+
+
+def _read_signs(source: Any, *, must: str | None, reading: ItemReading) -> SignCounts:
+    """Read the wording of negative points and the tags of a file; refuse a tag that it lacks."""
+    signs = SignCounts(must)
+    for batch in stream_items(source, reading=reading):
+        signs.add(batch.items)
+    if must is not None and not signs.has_must:
+        known = ", ".join(map(repr, signs.tags[:_EXAMPLES])) or "none"
+        msg = f"`must` must be a tag of some criterion, got {must!r}. There are {known}."
+        raise InputError(msg)
+    return signs
+
+
+def reward_of_criteria(
+    source: str | Path,
+    *,
+    judge: JudgeLike,
+    negative: Negative | None = None,
+    must: str | None = None,
+    clip: bool = False,
+    name: str = CRITERIA,
+    certificates: Sequence[Certificate | str | Path] = (),
+    reading: ItemReading | None = None,
+    **layout: Any,
+) -> RewardModel:
+    """Make a reward that pays the criteria which items bring, once their signs are settled.
+
+    Parameters
+    ----------
+    source : str or path
+        The rows that will be trained on; they need criteria, and no response.
+    judge : LlmJudge, str or path
+        The language model that judges; the reward takes no other.
+    negative, must, clip
+        As for `score_criteria`.
+    name : str, optional
+        What scores call it.
+    certificates : sequence of Certificate or path, optional
+        Of examinations of the judge on the question ``is_met``.
+    reading : ItemReading, optional
+        How the file is laid out.
+    **layout
+        Fields of `ItemReading`, each of which counts before that of `reading`.
+
+    Returns
+    -------
+    RewardModel
+        Its one behavior is ``"criteria"``; it pays the expected score of `score_criteria`, and
+        keeps the scores by tag: those tags that the file has, 200 at most.
+
+    Raises
+    ------
+    InputError
+        As `score_criteria` does; if the judge is no language model.
+
+    Notes
+    -----
+    An item has no reward where a criterion with points, or a must-have, has no answer: the other
+    responses to its prompt would be paid by other criteria. Nor has one whose negative points say
+    what a response avoids, where `negative` was not said.
+    """
+    from voirdire.io.criteria import CRITERIA_COLUMNS
+    from voirdire.io.declared import ItemReading as Reading
+
+    def keep_criteria(row: dict[str, Any]) -> dict[str, Any]:
+        return {"response": ""} | {key: row[key] for key in CRITERIA_COLUMNS if key in row}
+
+    about = vars(reading or Reading()) | layout | {"criteria": True, "make_item": keep_criteria}
+    signs = _read_signs(source, must=must, reading=Reading(**about))
+    settle_signs(signs.found, negative)
+    plan = plan_judging(judge, CRITERIA)
+    weights = BehaviorReward(behavior=CRITERIA, weights={SCORE: 1.0})
+    return RewardModel(
+        name=name,
+        rubric=plan.rubric,
+        judge=describe_judge(plan, made_from=judge),
+        behaviors={CRITERIA: weights},
+        criteria=CriteriaRule(negative=negative, must=must, clip=clip, tags=tuple(signs.tags)),
+        certificates=tuple(
+            read_certificate(each) if isinstance(each, str | Path) else each
+            for each in certificates
+        ),
+        created=write_time(),
+        versions=list_versions(),
+    )
+
+
+class _Tally:
+    """Scores items batch by batch, and adds up."""
+
+    def __init__(self, rule: CriteriaRule, *, threshold: float, explain: bool) -> None:
+        self._rule, self._threshold, self._explain = rule, threshold, explain
+        self._n_items = self._n_scored = self._n_criteria = self._n_missing = 0
+        self._sums = np.zeros(2)
+        self._tags: dict[str, list[float]] = {}
+        self._missing: Counter[str] = Counter()
+        explained = ("criteria",) if explain else ()
+        self.columns = (*_COLUMNS, *explained, *rule.columns[1:])
+
+    def add(self, items: Sequence[Item], chances: Any) -> pl.DataFrame:
+        """Score a batch, whose criteria have these probabilities one after another."""
+        import polars as pl
+
+        rows: list[dict[str, Any]] = []
+        start = 0
+        for item in items:
+            p = chances[start : start + len(item.criteria)]
+            start += len(item.criteria)
+            rows.append(self._score(item, p))
+        kinds: Any = dict.fromkeys(("n_criteria", "n_missing"), pl.Int64)
+        kinds |= dict.fromkeys(("item", "missing", "criteria"), pl.String)
+        types = {name: kinds.get(name, pl.Float64) for name in self.columns}
+        return pl.DataFrame(rows, schema=types)
+
+    def _score(self, item: Item, p: Any) -> dict[str, Any]:
+        found = self._rule.score(item, p, threshold=self._threshold)
+        n_missing = int(np.isnan(p).sum())
+        self._n_items += 1
+        self._n_criteria += len(p)
+        self._n_missing += n_missing
+        if found.missing is not None:
+            self._missing[found.missing] += 1
+        else:
+            self._n_scored += 1
+            self._sums += (found.by_labels, found.expected)
+        row = {"item": item.id, "score": found.by_labels, "expected_score": found.expected,
+               "missing": found.missing, "n_criteria": len(p), "n_missing": n_missing}  # fmt: skip
+        if self._explain:
+            row["criteria"] = self._write_shares(item, p)
+        for tag in self._rule.tags:
+            row[f"{TAG}{tag}"] = value = found.tags.get(tag, (math.nan,))[0]
+            if not math.isnan(value):
+                self._tags.setdefault(tag, []).append(value)
+        return {
+            key: None if isinstance(x, float) and math.isnan(x) else x for key, x in row.items()
+        }
+
+    def _write_shares(self, item: Item, p: Any) -> str:
+        known = {each.key: x for each, x in zip(item.criteria, p.tolist(), strict=True)}
+        known = {key: x for key, x in known.items() if not math.isnan(x)}
+        rows = explain_criteria(
+            item, known, threshold=self._threshold, negative=self._rule.negative
+        )
+        told = [
+            {"criterion": row.criterion.text, "points": row.criterion.points,
+             "probability": row.probability, "is_met": row.is_met, "share": row.share}
+            for row in rows
+        ]  # fmt: skip
+        return encode_json(without_nan(told)).decode()
+
+    def sum_up(self, **about: Any) -> CriteriaScores:
+        """Return the figures of the file; the means are clipped at last."""
+        n = self._n_scored
+        means = np.clip(self._sums / n, 0.0, 1.0) if n else np.full(2, np.nan)
+        return CriteriaScores(
+            n_items=self._n_items,
+            n_scored=n,
+            n_criteria=self._n_criteria,
+            n_missing=self._n_missing,
+            mean=float(means[0]),
+            mean_expected=float(means[1]),
+            tags=tuple(
+                TagScore(tag=tag, n_items=len(x), mean=float(np.mean(x)))
+                for tag, x in self._tags.items()
+            ),
+            missing=dict(self._missing.most_common()),
+            **about,
+        )
