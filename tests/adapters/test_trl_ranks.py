@@ -111,3 +111,13 @@ def test_a_judge_that_is_out_of_order_on_one_rank_holds_up_neither(tmp_path):
         assert line[f"{name}/missing"] == 0.5
         # the rank without rewards has no mean, and says none
         assert line[f"{name}/reward"] == pytest.approx(np.mean(rewards[:16]), abs=1e-5)
+
+
+def test_an_alarm_that_the_first_rank_sees_stops_both_at_the_same_step(tmp_path, healthy):
+    """Where one rank stopped alone, the other would wait for it until its time is over."""
+    first, second = trained(tmp_path, HURT_RANK="0", STOP_ON="missing")
+
+    assert healthy[0]["n_steps"] == N_STEPS
+    # an alarm begins where its step ends: with the first completions of the second one
+    assert (first["n_steps"], second["n_steps"]) == (2, 2)
+    assert second["weights"] == first["weights"]

@@ -283,7 +283,8 @@ def one_of_two_ranks(folder):
     meeting = f"file://{folder / 'meeting'}"
     torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2)
     judge = HurtJudge(raises_always) if os.environ.get("HURT_RANK") == str(rank) else None
-    reward = TrlReward(refusal_reward(), judge=judge, record=folder / "run")
+    stop_on = tuple(filter(None, [os.environ.get("STOP_ON")]))
+    reward = TrlReward(refusal_reward(), judge=judge, record=folder / "run", stop_on=stop_on)
     run = train(
         [reward],
         folder / "trl",
@@ -297,6 +298,7 @@ def one_of_two_ranks(folder):
     told = {
         "n_processes": run.trainer.accelerator.num_processes,
         "name": reward.__name__,
+        "n_steps": run.n_steps,
         "log": run.log,
         "rewards": [[step.rewards[:, 0].tolist(), step.advantages.tolist()] for step in run.steps],
         "completions": [step.completions for step in run.steps],
