@@ -61,6 +61,7 @@ _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 """Routes that machines call every few seconds: not logged."""
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_REFUSAL = {"type": "refusal"}
 _GONE = 499
 _MOST_DIGITS = 19
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -114,19 +115,16 @@ def create_app(live: LiveReward, *, settings: ServerSettings | None = None) -> S
 
         return Route(path, answer)
 
-    def post(path: str, endpoint: Any) -> Route:
-        return Route(path, endpoint, methods=["POST"])
-
     forms = (RewardsRequest, RewardsAnswer, SystemoneRequest, DecisionsRequest)
     of_reward = [
-        post("/v1/rewards", routes.rewards),
-        post("/openrlhf", routes.openrlhf),
+        Route("/v1/rewards", routes.rewards, methods=["POST"]),
+        Route("/openrlhf", routes.openrlhf, methods=["POST"]),
         get("/v1/reward", service.describe),
     ]
     listed = [
         *(of_reward if live.reward.behaviors else ()),
-        post("/v1/systemone", routes.systemone),
-        post("/v1/decisions", routes.decisions),
+        Route("/v1/systemone", routes.systemone, methods=["POST"]),
+        Route("/v1/decisions", routes.decisions, methods=["POST"]),
         get("/v1/models", routes.reader.describe),
         get("/healthz", lambda: {"status": "alive"}),
         get("/readyz", service.check_ready),
@@ -164,7 +162,8 @@ class _Access:
         self._app, self._service, self._paths = app, service, paths
         most = service.settings.max_body
         self._bounded_app = RequestBodyLimitMiddleware(app, max_body_size=most)
-        self._auth = _Auth(service.settings.token)
+        token = service.settings.token
+        self._digest = None if token is None else hashlib.sha256(token.encode()).digest()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -183,8 +182,12 @@ class _Access:
             await send(message)
 
         try:
-            self._auth.check(scope, is_open=path in _OPEN)
-            n_bytes = self._count_bytes(scope)
+            _check_head(scope, digest=self._digest, is_open=path in _OPEN)
+            told = _list_header(scope, b"content-length")
+            is_number = len(told) == 1 and told[0].isdigit() and len(told[0]) <= _MOST_DIGITS
+            n_bytes = None  # the head does not say how many
+            if is_number or scope["method"] != "POST":
+                n_bytes = int(told[0]) if scope["method"] == "POST" else 0
             app = self._bounded_app if n_bytes is None else self._app
             with self._service.hold_bytes(n_bytes):
                 await app(scope, receive, note_and_send)
@@ -206,72 +209,43 @@ class _Access:
                 method = scope["method"] if scope["method"] in _METHODS else _OTHER
                 log_access(path, method=method, status=status, seconds=seconds, client=client)
 
-    def _count_bytes(self, scope: Scope) -> int | None:
-        """Return how many bytes a body has by its head; None where this does not say."""
-        if scope["method"] != "POST":
-            return 0
-        told = _list_header(scope, b"content-length")
-        is_number = len(told) == 1 and told[0].isdigit() and len(told[0]) <= _MOST_DIGITS
-        return int(told[0]) if is_number else None
 
+def _check_head(scope: Scope, *, digest: bytes | None, is_open: bool) -> None:
+    """Refuse a request by its head, whatever its body holds.
 
-class _Auth:
-    """Checks the head of a request.
-
-    Only the token's hash is kept, and it is compared in a time that tells nothing of it.
-
-    Parameters
-    ----------
-    token : str or None
-        What clients must show; None answers all who ask by a name of this machine.
+    Without a token those are answered who ask by a name of this machine: another site can let its
+    own name point to this machine (DNS rebinding), and reach local servers through the user's
+    browser, but it cannot change the name that the browser sends. Of a token only the hash is
+    there, and is compared in a time that tells nothing of it. Some clients can send a password
+    only, in an address such as ``http://user:token@host/``.
     """
-
-    def __init__(self, token: str | None) -> None:
-        self._digest = None if token is None else hashlib.sha256(token.encode()).digest()
-
-    def check(self, scope: Scope, *, is_open: bool) -> None:
-        """Refuse a request by its head, whatever its body holds."""
-        if self._digest is None:
-            hosts = _list_header(scope, b"host")
-            if not hosts or not all(map(_is_own_name, hosts)):
-                msg = "The server answers to names of this machine only. Start it with a token."
-                raise RefusedError("wrong_host", msg)
-        elif not is_open:
-            shown = _list_header(scope, b"authorization")
-            if not (len(shown) == 1 and self._is_token(shown[0], self._digest)):
-                msg = "Send the header `Authorization: Bearer TOKEN` with the server's token."
-                raise RefusedError("no_token", msg, www_authenticate="Bearer")
-        if scope["method"] == "POST":
-            # another site's page cannot make a browser post this without a preflight request
-            kinds = _list_header(scope, b"content-type")
-            kind = kinds[0].partition(b";")[0].strip().lower() if len(kinds) == 1 else b""
-            if kind != b"application/json":
-                msg = "Send the header `Content-Type: application/json`."
-                raise RefusedError("wrong_type", msg)
-
-    @staticmethod
-    def _is_token(authorization: bytes, digest: bytes) -> bool:
-        """Return whether a header holds the token: as a bearer token, or as a password.
-
-        Some clients can send a password only, in an address such as ``http://user:token@host/``.
-        """
-        scheme, _, shown = authorization.strip().partition(b" ")
+    if digest is None:
+        hosts = _list_header(scope, b"host")
+        if not hosts or not all(map(_is_own_name, hosts)):
+            msg = "The server answers to names of this machine only. Start it with a token."
+            raise RefusedError("wrong_host", msg)
+    elif not is_open:
+        sent = _list_header(scope, b"authorization")
+        scheme, _, shown = (sent[0] if len(sent) == 1 else b"").strip().partition(b" ")
         if scheme.lower() == b"basic":
             try:
                 shown = base64.b64decode(shown.strip(), validate=True).partition(b":")[2]
             except (binascii.Error, ValueError):
                 shown = b""
-        elif scheme.lower() != b"bearer":
-            return False
-        return hmac.compare_digest(hashlib.sha256(shown.strip()).digest(), digest)
+        is_same = hmac.compare_digest(hashlib.sha256(shown.strip()).digest(), digest)
+        if not is_same or scheme.lower() not in (b"basic", b"bearer"):
+            msg = "Send the header `Authorization: Bearer TOKEN` with the server's token."
+            raise RefusedError("no_token", msg, www_authenticate="Bearer")
+    if scope["method"] == "POST":
+        # another site's page cannot make a browser post this without a preflight request
+        kinds = _list_header(scope, b"content-type")
+        if len(kinds) != 1 or kinds[0].partition(b";")[0].strip().lower() != b"application/json":
+            msg = "Send the header `Content-Type: application/json`."
+            raise RefusedError("wrong_type", msg)
 
 
 def _is_own_name(named: bytes) -> bool:
-    """Return whether a `Host` header is a name of this machine, or one of the further ones.
-
-    Another site can let its own name point to this machine (DNS rebinding), and reach local
-    servers through the user's browser. It cannot change the name that the browser sends.
-    """
+    """Return whether a `Host` header is a name of this machine."""
     text = named.decode("latin-1").strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -356,23 +330,19 @@ class _Routes:
         if asked.images:
             raise RefusedError("wrong_form", "The judge reads text only. Leave `images` out.")
         item, chances = await self._decide(list(asked.questions.items()), asked.state)
-        answers = {
-            name: {"type": "refusal"} if chance is None else {"type": "noul", "noul": chance}
-            for name, chance in zip(asked.questions, chances, strict=True)
-        }
-        return answer_json(self.reader.answer(answers, item))
+        told = [{"type": "noul", "noul": chance} for chance in chances]
+        answers = [_REFUSAL if row["noul"] is None else row for row in told]
+        answered = dict(zip(asked.questions, answers, strict=True))
+        return answer_json(self.reader.answer(answered, item))
 
     async def decisions(self, request: Request) -> Response:
         """Answer questions about an input, as OpenAI has it."""
         asked = read_body(await self._body(request), DecisionsRequest)
-        item, chances = await self._decide(
-            [(row.name, row) for row in asked.questions], asked.input
-        )
+        questions = [(row.name, row) for row in asked.questions]
+        item, chances = await self._decide(questions, asked.input)
         answers = [
-            {"type": "refusal", "name": row.name}
-            if chance is None
-            else {"type": "predicate", "name": row.name, "probability": chance}
-            for row, chance in zip(asked.questions, chances, strict=True)
+            {"name": name} | (_REFUSAL if x is None else {"type": "predicate", "probability": x})
+            for (name, _), x in zip(questions, chances, strict=True)
         ]
         return answer_json(self.reader.answer(answers, item))
 

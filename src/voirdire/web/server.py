@@ -130,7 +130,10 @@ def serve(
         if settings.workers == 1:
             asyncio.run(_serve_alone(app, listening, given, tell))
         with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
-            asyncio.run(_try_start(app))
+            # what a worker starts, so that a mistake is told in one line
+            with asyncio.Runner() as runner:
+                runner.run(app.state.service.start())
+                runner.run(app.state.service.close())
             os.environ[METRICS_FOLDER] = folder
             making = _WorkerApp(live, settings)  # type: ignore[arg-type]  # checked above
             config = uvicorn.Config(making, factory=True, workers=settings.workers, **given)
@@ -165,12 +168,6 @@ def _freeze() -> None:
 
 
 # Workers ------------------------------------------------------------------------------------------
-
-
-async def _try_start(app: Starlette) -> None:
-    """Start and end what a worker starts, so that a mistake is told in one line."""
-    await app.state.service.start()
-    await app.state.service.close()
 
 
 @dataclass(frozen=True)

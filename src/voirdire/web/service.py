@@ -89,7 +89,16 @@ class RewardService:
             return
         await self.live.start()
         self._updating = asyncio.create_task(self._update())
-        log.info("%s", self._list_needs())
+        live, settings = self.live, self.settings
+        needs = "a name of this machine" if settings.token is None else "the token"
+        if live.reward.behaviors:
+            needs += ", a `base_reward`" * live.adds_base or ", no base rewards"
+            own = settings.behavior
+            needs += "; behavior: "
+            needs += f"{shorten(own)!r} where an item has none" if own else "one with every item"
+        stored = live.store and f", replies kept in {show_address(read_address(live.store))}"
+        name = shorten(live.judge.plan.judge.name)
+        log.info("judge: %s%s; clients need: %s", name, stored or "", needs)
 
     async def close(self) -> None:
         """End, once."""
@@ -108,19 +117,6 @@ class RewardService:
         while True:
             self.metrics.update()
             await asyncio.sleep(_UPDATE_S)
-
-    def _list_needs(self) -> str:
-        """Say what judges, and what requests need."""
-        live, settings = self.live, self.settings
-        needs = "a name of this machine" if settings.token is None else "the token"
-        if live.reward.behaviors:
-            needs += ", a `base_reward`" * live.adds_base or ", no base rewards"
-            own = settings.behavior
-            needs += "; behavior: "
-            needs += f"{shorten(own)!r} where an item has none" if own else "one with every item"
-        stored = live.store and f", replies kept in {show_address(read_address(live.store))}"
-        name = shorten(live.judge.plan.judge.name)
-        return f"judge: {name}{stored or ''}; clients need: {needs}"
 
     def describe(self) -> dict[str, Any]:
         """Describe what pays: the reward, its judge, and the document it was loaded from."""
@@ -339,12 +335,12 @@ class TrainingRecord:
                 del left[:n_items]
             return alarms
 
+        if run not in self._runs and len(self._runs) > _MOST_RUNS:
+            log.warning("nothing is recorded of a request: %d runs are recorded", _MOST_RUNS)
+            return 0
         try:
             loop = asyncio.get_running_loop()
             alarms = await loop.run_in_executor(self._thread, write)
-        except _TooManyRunsError:
-            log.warning("nothing is recorded of a request: %d runs are recorded", _MOST_RUNS)
-            return 0
         except Exception as error:  # noqa: BLE001  # logged; the rewards are given
             log_error("nothing is recorded of a request", error)
             return 0
@@ -370,8 +366,6 @@ class TrainingRecord:
 
     def _watch(self, run: str | None) -> TrainingWatch:
         if run not in self._runs:
-            if len(self._runs) > _MOST_RUNS:
-                raise _TooManyRunsError
             folder = self._settings.record
             self._runs[run] = TrainingWatch(
                 None if folder is None else Path(folder) / (run or ""),
@@ -382,7 +376,3 @@ class TrainingRecord:
                 late_steps=_LATE_STEPS,
             )
         return self._runs[run]
-
-
-class _TooManyRunsError(Exception):
-    """As many runs are recorded as may be."""
