@@ -256,13 +256,7 @@ def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | Non
 def _end_of(prompt: str, query: str) -> int | None:
     """Find where the prompt ends, whatever the white space in and after it."""
     wanted = "".join(prompt.split())
-    n_found = 0
-    for place, character in enumerate(query):
-        if character.isspace():
-            continue
-        if n_found == len(wanted):
-            return place
-        if character != wanted[n_found]:
-            return None
-        n_found += 1
-    return len(query) if n_found == len(wanted) else None
+    if not "".join(query.split()).startswith(wanted):
+        return None
+    places = [place for place, character in enumerate(query) if not character.isspace()]
+    return [*places, len(query)][len(wanted)]

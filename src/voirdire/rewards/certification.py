@@ -108,9 +108,24 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
     rubric must name that of the reward. All examinations of the proposition in a certificate must
     have passed, and no other certificate may contradict it: the ε must not be chosen afterwards.
     """
-    return {
-        name: _find_status(model, name) for name in (*model.rubric.propositions, *model.questions)
-    }
+    statuses = {}
+    for name in (*model.rubric.propositions, *model.questions):
+        state: CertificateState = "none"
+        reason, certificate = "never examined", None
+        if model.certificates and not model.judge.fingerprint:
+            state, reason = "no_judge", "the weights were given by hand, for any judge"
+        else:
+            readings = [
+                (*reading, row.content_hash)
+                for row in model.certificates
+                if (reading := _read_status(model, row, name)) is not None
+            ]
+            if readings:
+                state, reason, certificate = min(readings, key=lambda row: _ORDER.index(row[0]))
+        statuses[name] = CertificateStatus(
+            proposition=name, state=state, reason=reason, certificate=certificate
+        )
+    return statuses
 
 
 def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
@@ -181,26 +196,6 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
         "Nobody has shown that its judge may replace people there."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
-
-
-def _find_status(model: RewardModel, proposition: str) -> CertificateStatus:
-    """Find the status of a proposition: that of the certificate which counts."""
-    statuses = [
-        CertificateStatus(
-            proposition=proposition,
-            state=found[0],
-            reason=found[1],
-            certificate=certificate.content_hash,
-        )
-        for certificate in model.certificates
-        if model.judge.fingerprint and (found := _read_status(model, certificate, proposition))
-    ]
-    if statuses:
-        return min(statuses, key=lambda status: _ORDER.index(status.state))
-    if model.certificates and not model.judge.fingerprint:
-        reason = "the weights were given by hand, for any judge"
-        return CertificateStatus(proposition=proposition, state="no_judge", reason=reason)
-    return CertificateStatus(proposition=proposition, state="none", reason="never examined")
 
 
 def _read_status(

@@ -263,26 +263,24 @@ def _make_cascade(made_by: Mapping[str, Any]) -> CascadeJudge:
 def _describe_making(plan: JudgingPlan, made_from: Any) -> dict[str, Any]:
     judge = plan.judge
     if isinstance(judge, BoundCascade):
-        return _describe_cascade(judge)
+        cascade = judge.cascade
+        if not isinstance(cascade.first, str | Path):
+            return {}
+        unsure = read_bounds(cascade.unsure)
+        return {
+            "judge": _CASCADE,
+            "first": str(cascade.first),
+            "unsure": {name: list(pair) for name, pair in unsure.items()},
+            **(
+                {} if cascade.propositions is None else {"propositions": list(cascade.propositions)}
+            ),
+            **({"name": cascade.name} if cascade.name else {}),
+            "then": _describe_language_model(judge.judge),
+        }
     if not isinstance(judge, BoundJudge):
         is_named = isinstance(made_from, str | Path) and str(made_from)
         return {"judge": str(made_from)} if is_named else {}
     return _describe_language_model(judge.judge)
-
-
-def _describe_cascade(judge: BoundCascade) -> dict[str, Any]:
-    cascade = judge.cascade
-    if not isinstance(cascade.first, str | Path):
-        return {}
-    unsure = read_bounds(cascade.unsure)
-    return {
-        "judge": _CASCADE,
-        "first": str(cascade.first),
-        "unsure": {name: list(pair) for name, pair in unsure.items()},
-        **({} if cascade.propositions is None else {"propositions": list(cascade.propositions)}),
-        **({"name": cascade.name} if cascade.name else {}),
-        "then": _describe_language_model(judge.judge),
-    }
 
 
 def _describe_language_model(judge: LlmJudge) -> dict[str, Any]:

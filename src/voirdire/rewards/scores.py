@@ -56,7 +56,6 @@ __all__ = [
     "list_paying_answers",
     "make_contribution_frame",
     "name_contributions",
-    "note_unused_base",
     "read_given_base",
     "read_item_base",
     "score_items",
@@ -393,7 +392,13 @@ class BatchScorer:
         if base_rewards is not None:
             base, reasons = read_given_base(base_rewards, ids)
         else:
-            base, reasons = read_item_base(items, column=self._choose_column(items))
+            if not self._is_begun:
+                uses_base, self._is_begun = self._model.uses_base, True
+                choice = choose_base_column(items, named=self._named, uses_base=uses_base)
+                self._column, self.notes = choice[0], (*self.notes, *choice[1])
+            if self._named is not None and not self._has_base:
+                self._has_base = has_base(items, self._named)
+            base, reasons = read_item_base(items, column=self._column)
         behaviors, given = [item.behavior for item in items], None
         if (rule := self._model.criteria) is not None:
             judged, given = rule.combine(items, judged, not_asked={})
@@ -420,17 +425,6 @@ class BatchScorer:
                 "item has. Name another column."
             )
             raise InputError(msg)
-
-    def _choose_column(self, items: Sequence[Item]) -> str | None:
-        if not self._is_begun:
-            self._is_begun = True
-            uses_base = self._model.uses_base
-            self._column = choose_base_column(items, named=self._named, uses_base=uses_base)
-            if self._column is None:
-                self.notes = (*self.notes, *note_unused_base(items))
-        if self._named is not None and not self._has_base:
-            self._has_base = has_base(items, self._named)
-        return self._column
 
 
 def score_items(
@@ -604,25 +598,20 @@ def has_base(items: Sequence[Item], column: str) -> bool:
     return any(name in item.metadata for item in items for name in names)
 
 
-def choose_base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) -> str | None:
-    """Choose the named column; else, where the reward needs a base, a usual column of the items."""
+def choose_base_column(
+    items: Sequence[Item], *, named: str | None, uses_base: bool
+) -> tuple[str | None, tuple[str, ...]]:
+    """Choose the named column; else, where the reward needs a base, a usual column of the items.
+
+    Where it needs none, none is chosen, and a note says that the items have one.
+    """
     if named is not None:
-        return named
-    if not uses_base:
-        return None
-    for name in BASE_COLUMNS:
-        if has_base(items, name):
-            return name
-    return BASE_COLUMNS[0]
-
-
-def note_unused_base(items: Sequence[Item]) -> tuple[str, ...]:
-    """Note that items have a base reward that is not added."""
-    for name in BASE_COLUMNS:
-        if has_base(items, name):
-            what = f"the items' `{name}` is not added: the reward was made without a base reward"
-            return (f"{what}. Name the column to add it.",)
-    return ()
+        return named, ()
+    usual = next((name for name in BASE_COLUMNS if has_base(items, name)), None)
+    if uses_base or usual is None:
+        return (usual or BASE_COLUMNS[0]) if uses_base else None, ()
+    what = f"the items' `{usual}` is not added: the reward was made without a base reward"
+    return None, (f"{what}. Name the column to add it.",)
 
 
 def _check_numbers(values: Sequence[Any], items: Sequence[str]) -> BaseRewards:

@@ -121,7 +121,6 @@ class Metrics:
         chances = make(counter, "proposition_probability", "Sum of them.", "proposition")
         verdicts = make(counter, "proposition_verdicts", "Verdicts in it.", "proposition")
         self._propositions = [(chances.labels(row), verdicts.labels(row)) for row in propositions]
-        self._of_route: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._of_judge: dict[str, tuple[Any, float]] = {}
         self._state, self._n_items = state, n_items
         self._pending: list[NDArray[np.float64]] = []
@@ -131,12 +130,8 @@ class Metrics:
 
     def count_request(self, route: str, status: int, *, seconds: float) -> None:
         """Count a request."""
-        figures = self._of_route.get((route, status))
-        if figures is None:
-            figures = self._requests.labels(route, status), self._seconds.labels(route)
-            self._of_route[route, status] = figures
-        figures[0].inc()
-        figures[1].observe(seconds)
+        self._requests.labels(route, status).inc()
+        self._seconds.labels(route).observe(seconds)
 
     def count_verdicts(self, judged: LiveVerdicts) -> None:
         """Count the items of a request by the source of their verdicts."""

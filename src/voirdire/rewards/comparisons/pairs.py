@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import polars as pl
 
 from voirdire._messages import shorten
 from voirdire._validation import check_positive
@@ -151,9 +152,8 @@ def pair_by_labels(
 
     Notes
     -----
-    Completions are sorted by prompt and label once. Labels that meet within a prompt are then
-    compared as labels, and only those that are ordered become pairs of completions: time and memory
-    are O(n_items log n_items + n_pairs).
+    Labels that meet within a prompt are compared as labels, and only those that are ordered become
+    pairs of completions: time and memory are O(n_items log n_items + n_pairs).
 
     Examples
     --------
@@ -161,43 +161,15 @@ def pair_by_labels(
     >>> better.tolist(), worse.tolist()
     ([0, 0], [1, 3])
     """
-    groups = np.asarray(prompts, dtype=np.int64)
-    labels = np.asarray(codes, dtype=np.int64)
     wins = np.asarray(better_than, dtype=bool)
-    places = np.flatnonzero(labels >= 0)
-    places = places[np.lexsort((labels[places], groups[places]))]
-    groups, labels = groups[places], labels[places]
-    if not places.size:
-        return places, places
-    # Runs of one prompt and one label; those of one prompt stand side by side.
-    starts = np.flatnonzero(_mark_changes(groups) | _mark_changes(labels))
-    sizes = np.diff(starts, append=places.size)
-    run_labels, firsts = labels[starts], np.flatnonzero(_mark_changes(groups[starts]))
-    n_runs = np.diff(firsts, append=starts.size)
-    high = np.repeat(np.arange(starts.size), np.repeat(n_runs, n_runs))
-    low = np.repeat(np.repeat(firsts, n_runs), np.repeat(n_runs, n_runs))
-    low += _count_from_zero(np.repeat(n_runs, n_runs))
-    kept = wins[run_labels[high], run_labels[low]]
-    high, low = high[kept], low[kept]
-    n_pairs = sizes[high] * sizes[low]
-    upper, lower = np.divmod(_count_from_zero(n_pairs), np.repeat(sizes[low], n_pairs))
-    upper += np.repeat(starts[high], n_pairs)
-    lower += np.repeat(starts[low], n_pairs)
-    return places[upper], places[lower]
-
-
-def _mark_changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark each value that differs from the one before it; the first is marked."""
-    is_new = np.ones(values.size, dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=is_new[1:])
-    return is_new
-
-
-def _count_from_zero(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count 0, 1, 2, … for each length."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    return np.arange(total) - np.repeat(ends - lengths, lengths)
+    columns = {name: np.asarray(x, np.int64) for name, x in (("prompt", prompts), ("label", codes))}
+    runs = pl.DataFrame(columns).with_row_index("place").filter(pl.col("label") >= 0)
+    runs = runs.group_by("prompt", "label").agg("place")
+    pairs = runs.join(runs, on="prompt", suffix="_worse")
+    pairs = pairs.filter(wins[pairs["label"].to_numpy(), pairs["label_worse"].to_numpy()])
+    pairs = pairs.sort("prompt", "label", "label_worse").explode("place").explode("place_worse")
+    better, worse = pairs.select(pl.col("place", "place_worse").cast(pl.Int64)).get_columns()
+    return better.to_numpy(), worse.to_numpy()
 
 
 def _join_declared(

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Dropped, Item, Verdicts
-    from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.comparisons.pairs import PairSet
     from voirdire.rewards.fitting.judged_comparisons import JudgedComparisons
     from voirdire.rewards.fitting.weight_problem import BehaviorFit, FittedBehavior
     from voirdire.rewards.verdict_source import VerdictSource
@@ -260,10 +258,19 @@ def fit_reward(
         settings=settings,
         progress=progress,
     )
-    use_base = _uses_base(compared.data, compared.pairs, settings)
+    data = compared.data
+    ends = [side for row in compared.pairs.values() for side in (row.better, row.worse)]
+    has_base = bool(ends) and bool(np.isfinite(data.base_rewards[np.concatenate(ends)]).any())
+    if settings.use_base and not has_base:
+        msg = (
+            f"`use_base` must be false for {data.source}, got true: no completion that is compared "
+            "has a base reward. Name its column."
+        )
+        raise InputError(msg)
+    use_base = has_base if settings.use_base is None else settings.use_base
     about: dict[str, Any] = {"rubric": rubric, "settings": settings, "use_base": use_base}
     parts = {name: make_problem(compared, choice=choices[name], **about) for name in compared.pairs}
-    notes = (*source.notes, *compared.notes, *list_fit_notes(compared.data, rubric, parts))
+    notes = (*source.notes, *compared.notes, *list_fit_notes(data, rubric, parts))
     dropped = tuple(drop for part in parts.values() for drop in part.dropped)
     problems = [part for part in parts.values() if part.n_pairs]
     n_total, n_done = sum(map(count_solves, problems)), 0
@@ -276,23 +283,39 @@ def fit_reward(
 
     fitted = [fit_behavior(problem, has_base=use_base, report=report) for problem in problems]
     if not fitted:
-        refuse_no_comparisons(compared.data, dropped=dropped, notes=notes)
+        refuse_no_comparisons(data, dropped=dropped, notes=notes)
     is_best = {row.record.behavior: _find_best(row, compared, rubric) for row in fitted}
+    behaviors = {}
+    for row in fitted:
+        rule, best = row.rule_rewards, is_best[row.record.behavior]
+        behaviors[row.record.behavior] = BehaviorReward(
+            behavior=row.record.behavior,
+            weights={one.feature: one.weight.value for one in row.record.weights},
+            mean=float(rule.mean()),
+            standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
+            mean_ideal=float(rule[best].mean()) if best.any() else math.nan,
+            vetoes=row.problem.choice.vetoes,
+            figures=_list_figures(row.record),
+        )
+    orders, places = compared.orders, {at for row in fitted for at in row.problem.items.tolist()}
+    one_each = {int(data.prompts[at]): at for at in places}
     model = RewardModel(
         name=name,
         rubric=rubric,
         orientation=settings.orientation,
         judge=source.describe_judge(judged=reading.judged, made_from=judge_or_local),
-        behaviors={
-            name: _make_behavior_reward(row, is_best[name])
-            for row in fitted
-            for name in (row.record.behavior,)
-        },
+        behaviors=behaviors,
         settings=settings.as_dict()
-        | _list_orders_and_prompts(compared, fitted)
+        | {
+            "orders": {
+                name: str(orders[name]) for name in behaviors if len(orders[name].labels) > 1
+            },
+            # by these an examination can tell whether it looks at other prompts
+            "prompt_hashes": sorted({hash_prompt(data.items[at]) for at in one_each.values()}),
+        }
         | {"use_base": use_base, "from_classes": reading.from_classes}
         | ({"contradictions": "drop"} if reading.contradictions == "drop" else {}),
-        data_hash=compared.data.data_hash,
+        data_hash=data.data_hash,
         certificates=read_certificates,
         created=write_time(),
         versions=list_versions(),
@@ -309,7 +332,7 @@ def fit_reward(
     return RewardFit(
         model=model,
         behaviors=tuple(row.record for row in fitted),
-        dropped=(*compared.data.dropped, *dropped),
+        dropped=(*data.dropped, *dropped),
         notes=(*notes, *guard_notes),
     )
 
@@ -363,32 +386,6 @@ def _add_guards(
     return replace(model, behaviors=behaviors, gate=gate), notes
 
 
-def _uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings) -> bool:
-    """Tell whether base rewards are part of the differences; refuse to use what is not there."""
-    ends = [side for row in pairs.values() for side in (row.better, row.worse)]
-    has_base = bool(ends) and bool(np.isfinite(data.base_rewards[np.concatenate(ends)]).any())
-    if settings.use_base and not has_base:
-        msg = (
-            f"`use_base` must be false for {data.source}, got true: no completion that is compared "
-            "has a base reward. Name its column."
-        )
-        raise InputError(msg)
-    return has_base if settings.use_base is None else settings.use_base
-
-
-def _make_behavior_reward(fitted: FittedBehavior, is_best: NDArray[np.bool_]) -> BehaviorReward:
-    rule = fitted.rule_rewards
-    return BehaviorReward(
-        behavior=fitted.record.behavior,
-        weights={row.feature: row.weight.value for row in fitted.record.weights},
-        mean=float(rule.mean()),
-        standard_deviation=float(rule.std(ddof=1)) if rule.size > 1 else math.nan,
-        mean_ideal=float(rule[is_best].mean()) if is_best.any() else math.nan,
-        vetoes=fitted.problem.choice.vetoes,
-        figures=_list_figures(fitted.record),
-    )
-
-
 def _list_figures(record: BehaviorFit) -> dict[str, Any]:
     """List the figures of a fit as plain JSON values; an undefined one is None.
 
@@ -401,23 +398,6 @@ def _list_figures(record: BehaviorFit) -> dict[str, Any]:
         plain | {"l2_path": list(record.l2_path.items()), "weights": weights}
     )
     return figures
-
-
-def _list_orders_and_prompts(
-    compared: JudgedComparisons, fitted: Sequence[FittedBehavior]
-) -> dict[str, Any]:
-    """List the orders that were used, and hashes of the prompts of the fit.
-
-    By these an examination can tell whether it looks at others.
-    """
-    items, orders = compared.data.items, compared.orders
-    places = {place for row in fitted for place in row.problem.items.tolist()}
-    one_each = {int(compared.data.prompts[place]): items[place] for place in places}
-    names = [row.record.behavior for row in fitted]
-    return {
-        "orders": {name: str(orders[name]) for name in names if len(orders[name].labels) > 1},
-        "prompt_hashes": sorted({hash_prompt(item) for item in one_each.values()}),
-    }
 
 
 def _find_best(

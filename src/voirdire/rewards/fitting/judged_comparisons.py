@@ -387,27 +387,20 @@ def list_fit_notes(
         part = parts.get(row.id)
         if part is not None and part.n_pairs:
             continue
-        if part is not None:
-            why = (
-                "all of its comparisons are marked test"
-                if part.test is not None and part.test.n_pairs
-                else "none of its comparisons has all verdicts and base rewards"
-            )
-        else:
-            why = _explain_no_pairs(data, row.id)
+        places = [place for place, own in enumerate(data.behaviors) if own == row.id]
+        labels = {data.labels[place] for place in places} - {None}
+        why = "no prompt has two completions of which one is better"
+        if part is not None and part.test is not None and part.test.n_pairs:
+            why = "all of its comparisons are marked test"
+        elif part is not None:
+            why = "none of its comparisons has all verdicts and base rewards"
+        elif not places:
+            why = "no completion is of it"
+        elif not labels:
+            why = "none of its completions has a label or is in a pair"
+        elif len(labels) == 1:
+            why = f"all of its completions have the label {shorten(next(iter(labels)))!r}"
         yield f"behavior {row.id} gets no weights: {why}"
-
-
-def _explain_no_pairs(data: ComparisonData, behavior: str) -> str:
-    places = [place for place, own in enumerate(data.behaviors) if own == behavior]
-    if not places:
-        return "no completion is of it"
-    labels = {data.labels[place] for place in places} - {None}
-    if not labels:
-        return "none of its completions has a label or is in a pair"
-    if len(labels) == 1:
-        return f"all of its completions have the label {shorten(next(iter(labels)))!r}"
-    return "no prompt has two completions of which one is better"
 
 
 def refuse_no_comparisons(

@@ -27,7 +27,6 @@ from voirdire.rewards.scores import (
     Combiner,
     choose_base_column,
     hide_unknown_behaviors,
-    note_unused_base,
     read_given_base,
     read_item_base,
 )
@@ -185,15 +184,21 @@ class LiveReward:
         InputError
             If ids repeat, or `base_rewards` do not fit.
         """
-        _check_ids(items)
+        ids = [item.id for item in items]
+        if len(set(ids)) < len(ids):
+            repeated = next(name for place, name in enumerate(ids) if name in ids[:place])
+            msg = (
+                f"`items` must have unique ids, got {shorten(repeated)!r} twice. Number them, or "
+                "hand over turns."
+            )
+            raise InputError(msg)
         if base_rewards is None:
-            column = choose_base_column(
+            column, notes = choose_base_column(
                 items, named=self._named_base, uses_base=self.reward.uses_base
             )
-            notes = () if column is not None else note_unused_base(items)
             base = *read_item_base(items, column=column), notes
         else:
-            base = *read_given_base(base_rewards, [item.id for item in items]), ()
+            base = *read_given_base(base_rewards, ids), ()
         return await self._score(items, base, deadline_s=deadline_s)
 
     async def turn_rewards(
@@ -296,15 +301,3 @@ class LiveReward:
         names = verdicts.answered_by
         about = vars(verdicts) | {"judged": judged, "answered_by": names and names[: len(items)]}
         return LiveScores(**about, scores=scores, seconds=time.monotonic() - began)
-
-
-def _check_ids(items: Sequence[Item]) -> None:
-    seen: set[str] = set()
-    for item in items:
-        if item.id in seen:
-            msg = (
-                f"`items` must have unique ids, got {shorten(item.id)!r} twice. Number them, or "
-                "hand over turns."
-            )
-            raise InputError(msg)
-        seen.add(item.id)

@@ -253,10 +253,8 @@ def _hash_text(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-@lru_cache(maxsize=1_024)
-def _find_nonsense_once(text: str, prompt: str) -> str | None:
-    """Find nonsense with a cache: the trainer's metrics and the record ask about the same texts."""
-    return find_nonsense(text, prompt)
+_find_nonsense_once = lru_cache(maxsize=1_024)(find_nonsense)
+"""With a cache: the trainer's metrics and the record ask about the same texts."""
 
 
 def _read_text(value: Any) -> str | None:
