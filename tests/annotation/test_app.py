@@ -268,3 +268,70 @@ def test_a_server_beyond_this_machine_needs_its_public_address(store):
     assert client.ask("GET", "/", host="label.example.org")[0] == 200
     assert client.ask("GET", "/", host="other.example.org")[0] == 403
     assert HOST.startswith("127.0.0.1")
+
+
+# The coordinator ------------------------------------------------------------------------------
+
+
+def split_study(store, tmp_path):
+    """Start a study of 12 items that is labelled whole, with a judge; ana differs on two items."""
+    study, links = start(store, 12)
+    judge = "item,question,rater,label\n" + "".join(
+        f"{item},polite,gpt-secret,true\n" for item in study.order
+    )
+    (tmp_path / "judge.csv").write_text(judge)
+    app = create_annotation_app(store, study, judges=[tmp_path / "judge.csv"])
+    clients = {}
+    for name in ("ana", "ben", "chi"):
+        clients[name] = Client(app)
+        clients[name].enter(links[name])
+        keys = study.task_keys(study.seat_named(name).number)
+        for key, task in keys.items():
+            value = not (name == "ana" and task.item in study.order[:2])
+            sent = row({"key": key}, value)
+            assert clients[name].send(sent)["saved"] == [sent["uuid"]]
+    clients[""] = Client(app)
+    clients[""].enter(links[""])
+    return study, clients
+
+
+def test_the_coordinator_alone_sees_how_the_study_goes(store, tmp_path):
+    _, clients = split_study(store, tmp_path)
+
+    status, headers, page = clients[""].ask("GET", "/study")
+    stop = json.loads(clients[""].ask("GET", "/study/stop.json?codes")[2])
+    table = clients[""].ask("GET", "/study/labels.csv")[2].decode()
+
+    assert status == 200
+    assert "gpt-secret" in page.decode()
+    assert "12 of 12 items closed" in re.sub(r"<[^>]+>", "", page.decode())
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert b"<script" not in page
+    assert [each["plan"]["annotators"] for each in stop["judges"]] == [["P1", "P2", "P3"]]
+    assert table.count("\n") == 1 + 36
+    for path in ("/study", "/study/stop.json", "/study/labels.csv", "/study/label/tasks"):
+        for name in ("ana", "nobody"):
+            client = clients.get(name) or Client(clients[""].app)
+            assert client.ask("GET", path)[0] == 401, (path, name)
+        cookie = clients["ana"].cookie.replace("voirdire_annotator", "voirdire_coordinator")
+        assert Client(clients[""].app, cookie=cookie).ask("GET", path)[0] == 401
+    assert clients[""].ask("GET", "/label/tasks")[0] == 401
+
+
+def test_the_coordinator_settles_split_items_and_the_answers_are_gold(store, tmp_path):
+    study, clients = split_study(store, tmp_path)
+    tasks = json.loads(clients[""].ask("GET", "/study/label/tasks")[2])
+    before = study.labels()
+
+    sent = [row(task, False) for task in tasks["tasks"]]
+    answer = json.loads(clients[""].ask("POST", "/study/label/answers", sent)[2])
+
+    assert tasks["total"] == 2
+    assert answer["refused"] == []
+    gold = open_study(store).gold()
+    assert sorted(gold["item"]) == sorted(study.order[:2])
+    assert gold["label"].to_list() == ["false", "false"]
+    assert open_study(store).labels().equals(before)
+    elsewhere = [row({"key": key}, True) for key in study.task_keys(0)]
+    refused = json.loads(clients[""].ask("POST", "/study/label/answers", elsewhere[:3])[2])
+    assert refused["saved"] == []

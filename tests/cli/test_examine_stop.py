@@ -1,5 +1,7 @@
 """`voirdire examine --stop`: a watched stop decides, and the fixed test describes."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -27,7 +29,13 @@ def write_study(tmp_path):
         labels = {x: {who: bool(people[who][n]) for who in PEOPLE} for n, x in enumerate(items)}
         answers = dict(zip(items, judge, strict=True))
         stop = tmp_path / "stop.json"
-        studies.write_stop(stop, [studies.watch_judge("m", plan, labels=labels, answers=answers)])
+        stop.write_text(
+            json.dumps(
+                studies.stop_record(
+                    [studies.watch_judge("m", plan, labels=labels, answers=answers)]
+                )
+            )
+        )
         return ["--humans", tmp_path / "people.csv", "--judges", tmp_path / "judge.csv"], stop
 
     return write

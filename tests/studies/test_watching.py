@@ -159,7 +159,7 @@ def test_a_constant_that_holds_the_judge_up_is_named():
 def watch_and_write(path, *, n=60, judge_error=0.1):
     labels, answers = label_items(n, judge_error=judge_error)
     found = studies.watch_judge("m", plan_for(make_question()), labels=labels, answers=answers)
-    studies.write_stop(path, [found])
+    path.write_text(json.dumps(studies.stop_record([found])))
     return labels, answers, found
 
 

@@ -22,16 +22,21 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from voirdire._messages import shorten
+from voirdire.annotation.coordinator import measure_study, read_judges
 from voirdire.annotation.study import MOST_NOTE, TaskState, check_value
 from voirdire.errors import InputError
+from voirdire.io.files import write_csv
+from voirdire.reporting import html_page
 from voirdire.reporting.colours import theme_css
 from voirdire.reporting.pages.speech import Speaker
 from voirdire.store import Answer
+from voirdire.studies import stop_record
 from voirdire.web.app import is_loopback
 from voirdire.web.server import bind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
     from typing import TypeAlias
 
     from jinja2 import Environment
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
     from voirdire.store import AnnotationStore, Seat
+    from voirdire.studies import LabellingProgress
 
     Endpoint: TypeAlias = "Callable[[Request, Seat], Any]"
 
@@ -56,6 +62,8 @@ _REFRESH_S = 1.0
 _COOKIE_S = 120 * 24 * 3_600
 _MOST_ORIGINS = 20
 _SIDES = {"A": "B", "B": "A"}
+_PAGES_OF = {"annotator": "/label", "coordinator": "/study/label"}
+"""Where whose browser labels; the coordinator's answers about split items are gold labels."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
 _TYPES = {"js": "text/javascript", "css": "text/css"}
@@ -93,7 +101,11 @@ _speaker = cache(Speaker)
 
 
 def create_annotation_app(
-    store: AnnotationStore, study: Study, *, public_url: str | None = None
+    store: AnnotationStore,
+    study: Study,
+    *,
+    judges: Sequence[str | Path] = (),
+    public_url: str | None = None,
 ) -> Starlette:
     """Make the application on whose pages people label.
 
@@ -103,6 +115,8 @@ def create_annotation_app(
         Where answers are kept.
     study : Study
         What is labelled.
+    judges : sequence of path, optional
+        Verdicts of judges to watch; the coordinator's browser alone learns of them.
     public_url : str, optional
         The address before a proxy with TLS; without one the server answers this machine only.
 
@@ -116,14 +130,23 @@ def create_annotation_app(
     A link holds a secret after its ``#``, which no log of a server sees; the page exchanges it for
     a cookie that scripts cannot read and other sites cannot send.
     """
-    return AnnotationServer(store, study, public_url=public_url).app
+    return AnnotationServer(store, study, judges=judges, public_url=public_url).app
 
 
 class AnnotationServer:
     """The pages of one study; see `create_annotation_app`."""
 
-    def __init__(self, store: AnnotationStore, study: Study, *, public_url: str | None) -> None:
+    def __init__(
+        self,
+        store: AnnotationStore,
+        study: Study,
+        *,
+        judges: Sequence[str | Path],
+        public_url: str | None,
+    ) -> None:
         self.store, self.study = store, study
+        self._judged = read_judges(study, judges)
+        self._progress: tuple[tuple[int, ...], Any] = ((), None)
         self._is_secure = public_url is not None
         self._refreshed = time.monotonic()
         self._origins: tuple[int, list[str]] = (0, [])
@@ -132,11 +155,17 @@ class AnnotationServer:
             Route("/", self._enter),
             Route("/in", self._exchange, methods=["POST"]),
             Route("/static/{name}", self._static),
-            self.page("/label", self._label, role="annotator"),
-            self.page("/label/guide", self._guide, role="annotator"),
-            self.page("/label/tasks", self._tasks, role="annotator"),
-            self.page("/label/answers", self._answers, role="annotator", method="POST"),
+            self.page("/study", self._study, role="coordinator"),
+            self.page("/study/labels.csv", self._labels, role="coordinator"),
+            self.page("/study/stop.json", self._stop, role="coordinator"),
         ]
+        for role, base in _PAGES_OF.items():
+            routes += [
+                self.page(base, self._label, role=role),
+                self.page(f"{base}/guide", self._guide, role=role),
+                self.page(f"{base}/tasks", self._tasks, role=role),
+                self.page(f"{base}/answers", self._answers, role=role, method="POST"),
+            ]
         guard = Middleware(_Guard, public_url=public_url, images=self._image_origins)
         limit = Middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BODY)
         self.app = Starlette(
@@ -240,6 +269,34 @@ class AnnotationServer:
         kind = name.rpartition(".")[2]
         return Response(theme_css() * (kind == "css") + text, media_type=_TYPES[kind])
 
+    # What the coordinator's browser gets ----------------------------------------------------------
+
+    async def _measure(self) -> LabellingProgress:
+        """Measure how the study goes, unless nothing has happened since."""
+        study = self.study
+        state = len(self._uuids), len(study.items), *(hash(seat) for seat in study.seats)
+        if self._progress[0] != state:
+            measured = await asyncio.to_thread(measure_study, study, self._judged)
+            self._progress = state, measured
+        return self._progress[1]  # type: ignore[no-any-return]
+
+    async def _study(self, request: Request, seat: Seat) -> Response:
+        del seat
+        language = self.speaker(request).language
+        page = html_page(await self._measure(), language=language, is_served=True)
+        return HTMLResponse(page)
+
+    def _labels(self, request: Request, seat: Seat) -> Response:
+        del seat
+        table = self.study.labels(codes="codes" in request.query_params)
+        return _as_file(write_csv(table), "text/csv", f"{self.study.key}.csv")
+
+    async def _stop(self, request: Request, seat: Seat) -> Response:
+        del seat
+        names = self.study.codes() if "codes" in request.query_params else {}
+        record = stop_record((await self._measure()).watched, names=names)
+        return _as_file(json.dumps(record), "application/json", f"{self.study.key}.stop.json")
+
     # What a person's browser gets ---------------------------------------------------------------
 
     def _label(self, request: Request, seat: Seat) -> Response:
@@ -257,7 +314,10 @@ class AnnotationServer:
                 row.id: _show_question(row, speaker.language) for row in self.study.questions
             },
         }
-        return self.render("label.html.j2", request, config=config)  # type: ignore[no-any-return]
+        base = _PAGES_OF[seat.role]
+        return self.render(  # type: ignore[no-any-return]
+            "label.html.j2", request, config=config, base=base
+        )
 
     def _guide(self, request: Request, seat: Seat) -> Response:
         del seat
@@ -379,6 +439,11 @@ class AnnotationServer:
         )
 
 
+def _as_file(text: str, kind: str, name: str) -> Response:
+    disposition = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=kind, headers=disposition)
+
+
 def _turn(value: Any, is_turned: bool) -> Any:  # noqa: FBT001
     return _SIDES.get(value, value) if is_turned and isinstance(value, str) else value
 
@@ -430,8 +495,9 @@ class _Guard:
             kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
             is_ours = is_ours and origin == f"{scheme}://{place}"
             is_ours = is_ours and kind in ("application/json", "application/x-www-form-urlencoded")
+        style = "'unsafe-inline'" if scope["path"] == "/study" else "'self'"  # it has no script
         policy = (
-            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            f"default-src 'none'; script-src 'self'; style-src {style}; connect-src 'self'; "
             f"img-src 'self' data: {' '.join(self._images())}; base-uri 'none'; "
             "form-action 'self'; frame-ancestors 'none'"
         )
@@ -456,6 +522,7 @@ def serve_study(
     store: AnnotationStore,
     study: Study,
     *,
+    judges: Sequence[str | Path] = (),
     host: str = "127.0.0.1",
     port: int = 8765,
     public_url: str | None = None,
@@ -465,7 +532,7 @@ def serve_study(
 
     Parameters
     ----------
-    store, study
+    store, study, judges
         As for `create_annotation_app`.
     host : str, optional
         Where to listen. Any but this machine's own addresses needs `public_url`.
@@ -492,7 +559,7 @@ def serve_study(
         raise InputError(f"{msg} Name the https address of the proxy that stands before it.")
     taken = "another server uses this store. Stop it, or name another place."
     with store.lock(f"annotate {study.key}", taken=taken), bind(host, port) as listening:
-        app = create_annotation_app(store, study, public_url=public_url)
+        app = create_annotation_app(store, study, judges=judges, public_url=public_url)
         shown = f"[{host}]" if ":" in host else host
         own = f"http://{shown}:{listening.getsockname()[1]}"
         if started is not None:

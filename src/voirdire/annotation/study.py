@@ -394,7 +394,9 @@ class Study:
         return self._asked[item.id]
 
     def tasks(self, seat: int) -> list[Task]:
-        """List what a seat is shown: practice first."""
+        """List what a seat is shown: practice first; the coordinator what splits people."""
+        if seat == COORDINATOR:
+            return [Task(item=item) for item in self.order if self._is_split(item)]
         if seat not in self._tasks:
             own = list_tasks(self._batches, self.people, seat=seat, seed=self.settings.seed)
             self._tasks[seat] = [*(Task(item=item) for item in self.practice), *own]
@@ -402,7 +404,7 @@ class Study:
 
     def task_keys(self, seat: int) -> dict[str, Task]:
         """Return the tasks of a seat by the names that its browser gets, which tell nothing."""
-        if seat not in self._keys:
+        if seat == COORDINATOR or seat not in self._keys:
 
             def name(task: Task) -> str:
                 told = f"{seat}\0{task.item}\0{task.turn}".encode("utf-8", "replace")
@@ -410,6 +412,18 @@ class Study:
 
             self._keys[seat] = {name(task): task for task in self.tasks(seat)}
         return self._keys[seat]
+
+    def _is_split(self, item: str) -> bool:
+        """Whether people gave different labels to a question about an item."""
+        said = [
+            state.answers
+            for seat in self.seats
+            if seat.number != COORDINATOR and (state := self.states.get((seat.number, item, 0)))
+        ]
+        return any(
+            len({write_label(row[key]) for row in said if row.get(key) is not None}) > 1
+            for key in self.questions_of(self.items[item])
+        )
 
     # Answers --------------------------------------------------------------------------------------
 
@@ -522,6 +536,11 @@ class Study:
         """Return what each seat is called in tables: its name, or a code."""
         people = [seat for seat in self.seats if seat.number != COORDINATOR]
         return {seat.number: f"P{seat.number + 1}" if codes else seat.name for seat in people}
+
+    def codes(self) -> dict[str, str]:
+        """Return the code of each name."""
+        coded = self.names(codes=True)
+        return {name: coded[number] for number, name in self.names().items()}
 
     def labels(self, *, codes: bool = False) -> pl.DataFrame:
         """Return everybody's labels as a long table for `examine`, without practice and repeats.

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from voirdire._types import Language
+from voirdire.annotation.coordinator import read_judges, watch_study
+from voirdire.annotation.platforms import argilla_dataset, label_studio_project
 from voirdire.annotation.study import Study, StudySettings, open_study, start_study
 from voirdire.cli import options as typed
 from voirdire.cli.calls import is_source, require, say
 from voirdire.cli.printing import print_text, progress, say_drops, start_reading
-from voirdire.cli.written_files import check_written, write_bytes
+from voirdire.cli.written_files import check_written, write_bytes, write_text
 from voirdire.store import open_annotations
+from voirdire.studies import stop_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +47,7 @@ def annotate_command(
     *,
     rubric: Annotated[str | None, Parameter(metavar="NAME|FILE")] = None,
     annotators: _Names = [],
+    judges: _Files = [],
     store: _Place = _STORE,
     labels: _Files = [],
     guidelines: Annotated[Path | None, Parameter(validator=is_source)] = None,
@@ -67,6 +73,8 @@ def annotate_command(
         What is asked: a built-in rubric, or a YAML file. Another text of it is another study.
     annotators
         Who labels, as ana,ben,chi.
+    judges
+        Verdicts of judges to watch: the coordinator's page says when you can stop. Repeatable.
     store
         Where the study and every answer is kept: a file, or postgresql://...
     labels
@@ -117,7 +125,15 @@ def annotate_command(
 
         from voirdire.annotation.app import serve_study
 
-        serve_study(opened, study, host=host, port=port, public_url=public_url, started=tell)
+        serve_study(
+            opened,
+            study,
+            judges=judges,
+            host=host,
+            port=port,
+            public_url=public_url,
+            started=tell,
+        )
 
 
 def change_command(
@@ -173,6 +189,8 @@ def export_command(
     store: _Place = _STORE,
     study: _Study = None,
     gold: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    judges: _Files = [],
+    stop: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     codes: bool = False,
 ) -> None:
     """Write people's labels as the table that `voirdire examine` reads.
@@ -187,16 +205,80 @@ def export_command(
         How its name begins. Default: the one that was started last.
     gold
         A file for the coordinator's labels, for `examine --gold`.
+    judges
+        Verdicts of judges that were watched; repeatable.
+    stop
+        A JSON file for the certificate of the stop, for `examine --stop`; with --judges.
     codes
         Write P1, P2 instead of names, and leave notes out.
     """
-    check_written({"output": output, "gold": gold})
+    check_written({"output": output, "gold": gold, "stop": stop})
+    require(bool(judges) == (stop is not None), "`--judges` and `--stop` must be given together.")
     with open_annotations(store, makes=False) as opened:
         found = open_study(opened, study)
         _write_table(output, found.labels(codes=codes))
         if gold is not None:
             _write_table(gold, found.gold())
-        _say_next(found, output)
+        if stop is not None:
+            watched = watch_study(found, read_judges(found, judges))
+            record = stop_record(watched, names=found.codes() if codes else None)
+            write_text(stop, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        _say_next(found, output, judges=judges, stop=stop)
+
+
+def elsewhere_command(
+    items: str,
+    /,
+    *,
+    rubric: Annotated[str, Parameter(metavar="NAME|FILE")],
+    on: Literal["label-studio", "argilla"],
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FOLDER")],
+    per_item: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
+    language: Language = "en",
+    columns: typed.Columns = None,
+    format: typed.Format = None,
+) -> None:
+    """Write items and a rubric for people who label on Label Studio or Argilla.
+
+    Their exports are read by `voirdire examine`.
+
+    Parameters
+    ----------
+    items
+        Prompts with responses, as `voirdire judge` reads them.
+    rubric
+        What is asked: a built-in rubric, or a YAML file.
+    on
+        Where: Label Studio gets config.xml and tasks.json, Argilla the folder of a data set.
+    output
+        A folder for the files.
+    per_item
+        How many people label each item on Argilla; on Label Studio its settings say so.
+    language
+        Of the questions.
+    columns
+        Your name for a column of the items, as OURS=YOURS; repeatable.
+    """
+    start_reading()
+    from voirdire.rubrics import load_rubric
+
+    loaded = load_rubric(rubric)
+    kinds = {row.kind for row in loaded.questions}
+    reading: dict[str, Any] = {"pairs": kinds == {"pairwise"}, "criteria": loaded.of_item}
+    with progress("reading items"):
+        read = _read_items(items, columns=columns, format=format, **reading)
+    if on == "label-studio":
+        config, tasks = label_studio_project(loaded, read, language=language)
+        files: dict[str, Any] = {"config.xml": config, "tasks.json": tasks}
+    else:
+        about: Any = {"name": loaded.name, "per_item": per_item, "language": language}
+        files = argilla_dataset(loaded, read, **about)
+    for name, content in files.items():
+        path = output / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        is_text = isinstance(content, str)
+        write_text(path, content if is_text else json.dumps(content, ensure_ascii=False) + "\n")
+        say(f"{path}")
 
 
 def _split(names: Sequence[str]) -> list[str]:
@@ -236,10 +318,11 @@ def _write_table(path: Path, frame: pl.DataFrame) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def _say_next(study: Study, output: Path) -> None:
+def _say_next(study: Study, output: Path, *, judges: Sequence[str], stop: Path | None) -> None:
     """Say how the labels are examined: of several kinds of questions, each by itself."""
     kinds = {row.kind for row in study.questions}
     for row in study.questions if len(kinds) > 1 else study.questions[:1]:
         question = f" --question {row.id}" if len(kinds) > 1 else ""
-        call = f"voirdire examine --humans {output} --judges VERDICTS --kind {row.kind}{question}"
-        say(f"Next: {call}")
+        watched = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
+        call = f"voirdire examine --humans {output} {watched} --kind {row.kind}{question}"
+        say(f"Next: {call}{f' --stop {stop}' if stop else ''}")

@@ -46,8 +46,8 @@ from voirdire.studies.watching import WatchedJudge as WatchedJudge
 from voirdire.studies.watching import WatchPlan as WatchPlan
 from voirdire.studies.watching import apply_stop as apply_stop
 from voirdire.studies.watching import read_stop as read_stop
+from voirdire.studies.watching import stop_record as stop_record
 from voirdire.studies.watching import watch_judge as watch_judge
-from voirdire.studies.watching import write_stop as write_stop
 from voirdire.studies.whole_study import Examination as Examination
 from voirdire.studies.whole_study import PooledQuestion as PooledQuestion
 from voirdire.studies.whole_study import PooledResult as PooledResult

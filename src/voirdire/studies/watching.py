@@ -16,7 +16,7 @@ import numpy as np
 from voirdire import stats
 from voirdire._messages import list_names, shorten
 from voirdire._types import EpsilonMode, QuestionKind  # noqa: TC001  # a file is read by these types
-from voirdire.documents import hash_content, read_document, write_json
+from voirdire.documents import hash_content, read_document
 from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.stats.results import make_caution
@@ -37,9 +37,9 @@ __all__ = [
     "WatchedJudge",
     "apply_stop",
     "read_stop",
+    "stop_record",
     "watch_again",
     "watch_judge",
-    "write_stop",
 ]
 
 STOP_SCHEMA = "voirdire.stop/1"
@@ -165,22 +165,26 @@ class WatchedJudge:
         """The annotators within ε, as of the stop."""
         return tuple(self.plan.annotators[n] for n in self.result.shown) if self.result else ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, names: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return what the judge passed or did not pass by, as a file of the stop has it."""
-        plan = asdict(self.plan) | {"constants": [_plain(x) for x in self.plan.constants]}
+        called = {who: (names or {}).get(who, who) for who in self.plan.annotators}
+        plan = asdict(self.plan) | {
+            "constants": [_plain(x) for x in self.plan.constants],
+            "annotators": list(called.values()),
+        }
         rows = [
             {
                 "item": item,
                 **({"cluster": self.clusters[item]} if self.clusters else {}),
-                "labels": {name: _plain(x) for name, x in labels.items() if x is not None},
+                "labels": {called[who]: _plain(x) for who, x in labels.items() if x is not None},
                 **({"answer": _plain(self.answers[item])} if item in self.answers else {}),
             }
             for item, labels in self.labels.items()
         ]
         figures = None
         if self.result is not None:
-            names = ("n_items", "stopped_at", "combined_wealth", "constant_wealth")
-            figures = {name: getattr(self.result, name) for name in names}
+            kept = ("n_items", "stopped_at", "combined_wealth", "constant_wealth")
+            figures = {name: getattr(self.result, name) for name in kept}
         rest = {k: x for k, x in self.clusters.items() if k not in self.labels}
         return {"judge": self.judge, "plan": plan, "items": rows, "other_clusters": rest,
                 "figures": figures}  # fmt: skip
@@ -347,18 +351,28 @@ def _explain(
 # The stop -------------------------------------------------------------------------------------
 
 
-def write_stop(path: str | Path, watched: Sequence[WatchedJudge]) -> None:
-    """Write the certificate of a stop: each judge with the labels that it was watched on.
+def stop_record(
+    watched: Sequence[WatchedJudge], *, names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Make the certificate of a stop: each judge with the labels that it was watched on.
 
     Parameters
     ----------
-    path : path
-        A JSON file.
     watched : sequence of WatchedJudge
         All judges and questions, as they stood when labelling stopped.
+    names : mapping of str to str, optional
+        What annotators are called in it.
+
+    Returns
+    -------
+    dict
+        For a file of JSON that `read_stop` reads.
     """
-    content = {"schema": STOP_SCHEMA, "judges": [each.to_dict() for each in watched]}
-    write_json(path, content | {"content_hash": hash_content(content)})
+    content = {
+        "schema": STOP_SCHEMA,
+        "judges": [each.to_dict(names=names or {}) for each in watched],
+    }
+    return content | {"content_hash": hash_content(content)}
 
 
 def read_stop(path: str | Path) -> tuple[WatchedJudge, ...]:
@@ -367,7 +381,7 @@ def read_stop(path: str | Path) -> tuple[WatchedJudge, ...]:
     Parameters
     ----------
     path : path
-        What `write_stop` wrote.
+        The JSON of a `stop_record`.
 
     Returns
     -------

@@ -60,6 +60,7 @@ class Queue {
 }
 
 function label() {
+  const base = location.pathname;
   const config = JSON.parse(byId("config").textContent);
   const say = (key, n) => config.say[key].replace("{n}", n);
   const queue = new Queue(config.queue);
@@ -113,7 +114,7 @@ function label() {
       while (queue.rows.length) {
         const sent = queue.rows.slice(0, 20);
         await Promise.all(sent.map(each => each.kept));
-        const answer = await fetch("/label/answers", {
+        const answer = await fetch(`${base}/answers`, {
           method: "POST", headers: { "Content-Type": "application/json" },
           body: JSON.stringify(sent.map(each => each.row)), signal: AbortSignal.timeout(20000),
         });
@@ -142,7 +143,7 @@ function label() {
     if (loading || ended || (total && missing === undefined)) return;
     loading = true;
     try {
-      const answer = await fetch(`/label/tasks${total ? `?from=${missing}` : ""}`, { signal: AbortSignal.timeout(20000) });
+      const answer = await fetch(`${base}/tasks${total ? `?from=${missing}` : ""}`, { signal: AbortSignal.timeout(20000) });
       if (answer.status === 401) ended = true;
       if (!answer.ok) throw new Error(answer.status);
       const page = await answer.json();

@@ -15,8 +15,8 @@ _MOST_LABELS, _MOST_NAMED = 6, 12
 _MUCH = 1_000
 
 
-def labelling_view(progress: LabellingProgress) -> View:
-    """Say who did what, whether one may stop, and what splits people."""
+def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> View:
+    """Say who did what, whether one may stop, and what splits people; served with its links."""
     watched = progress.watched
     people = Table.of(
         "labelling.people",
@@ -70,6 +70,10 @@ def labelling_view(progress: LabellingProgress) -> View:
     blocks += [people, bets] if bets.rows else [people]
     if progress.clauses:
         blocks += [clauses, Words(("labelling.clauses.note",), "note")]
+    if is_served:
+        links = ["labelling.link.labels", *(["labelling.link.stop"] if watched else [])]
+        links += ["labelling.link.adjudicate"] if progress.split else []
+        blocks.append(Words([*links, "labelling.link.again"], "list"))
     return View(
         name="labelling",
         meta=say(
