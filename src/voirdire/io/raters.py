@@ -36,6 +36,11 @@ _FEWEST_SPLITS, _FIRST_ROWS, _MOST_ROWS = 10, 200, 20_000
 _FEWEST_TO_COMPARE, _FEWEST_ITEMS, _BY_CHANCE, _CLEAR = 3, 20, 1.645, 3.0
 """Raters, items, and standard errors above chance: of one by chance, and of a clear panel."""
 
+_CELLS_AT_ONCE = 1 << 18
+"""Pairs of raters times items that are compared at once."""
+
+_ROUNDING = 1e-12
+
 _NO_RATER = re.compile(
     r"(?:(?:is|has|in|num|n|nr|total|sum|count|contains|was|mean|avg|average|median|std|min|max)_.*"
     r"|.*_(?:count|id|at|ms|sec|seconds|length|time|mean|avg|average|median|std|sum|total|no"
@@ -183,25 +188,38 @@ def find_loners(labels: NDArray[Any], *, is_strict: bool = False) -> list[int]:
 def _agree_with_others(labels: NDArray[Any]) -> NDArray[np.float64]:
     """Estimate how much each rater agrees with the others beyond chance, and the errors of it."""
     is_number = labels.dtype.kind == "f"
-    is_there = ~np.isnan(labels) if is_number else labels >= 0
-    n_labels = np.count_nonzero(is_there, axis=1)
-    found = np.full((2, labels.shape[1]), np.nan)
-    for place in range(labels.shape[1]):
-        rows = is_there[:, place] & (n_labels > 1)
-        mine, everyone, n_others = labels[rows, place], labels[rows], n_labels[rows] - 1
-        if len(mine) < _FEWEST_ITEMS:
-            continue
-        if is_number:
-            panel = (np.nansum(everyone, axis=1) - mine) / n_others
-            gains = (mine - mine.mean()) * (panel - panel.mean())
-        else:
-            same = np.count_nonzero(everyone == mine[:, None], axis=1) - 1
-            weights = is_there[rows] / n_others[:, None]
-            weights[:, place] = 0.0
-            codes = np.maximum(everyone, -1).ravel() + 1
-            theirs = np.bincount(codes, weights=weights.ravel()) / len(mine)
-            gains = same / n_others - theirs[mine + 1].mean()
-        found[:, place] = gains.mean(), gains.std() / np.sqrt(len(gains))
+    columns = np.ascontiguousarray(labels.T)
+    is_there = ~np.isnan(columns) if is_number else columns >= 0
+    n_others = np.count_nonzero(is_there, axis=0) - 1
+    weights = is_there / np.maximum(n_others, 1)
+    step = max(1, _CELLS_AT_ONCE // max(columns.size, 1))
+    found = np.full((2, len(columns)), np.nan)
+    for first in range(0, len(columns), step):  # several raters at once where items are few
+        mine, is_mine = columns[first : first + step], is_there[first : first + step]
+        used = is_mine & (n_others > 0)
+        n = np.count_nonzero(used, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if is_number:
+                panel = (np.nansum(columns, axis=0) - mine) / n_others
+                apart = (np.where(used, x, 0.0) for x in (mine, panel))
+                means = [x.sum(axis=1, keepdims=True) / n[:, np.newaxis] for x in apart]
+                gains = (mine - means[0]) * (panel - means[1])
+            else:
+                same = (mine[:, np.newaxis] == columns).sum(axis=1, dtype=np.int32) - 1
+                # how often the others give each label on the rater's items, and the rater does
+                rows = np.arange(len(mine))[:, np.newaxis] * (n_codes := int(columns.max()) + 2)
+                of_others = weights * used[:, np.newaxis]
+                of_others[np.arange(len(mine)), first + np.arange(len(mine))] = 0.0
+                cells = np.broadcast_to(rows[:, np.newaxis] + columns + 1, of_others.shape)
+                theirs = np.bincount(cells.ravel(), of_others.ravel(), len(mine) * n_codes)
+                own = np.bincount((rows + mine + 1).ravel(), used.ravel(), len(theirs))
+                chance = (own * theirs).reshape(len(mine), -1).sum(axis=1) / n**2
+                gains = same / n_others - chance[:, np.newaxis]
+            gains = np.where(used, gains, 0.0)
+            mean = gains.sum(axis=1) / n
+            spread = np.where(used, gains - mean[:, np.newaxis], 0.0)
+            error = np.sqrt((spread**2).sum(axis=1)) / n + _ROUNDING
+        found[:, first : first + step] = np.where(n < _FEWEST_ITEMS, np.nan, [mean, error])
     return found
 
 

@@ -172,10 +172,9 @@ def alt_test(
     parts = [_Part(labels, asked[:, which[0]], which, names, plan) for which in together if which]
     places = {judge: (part, k) for part in parts for k, judge in enumerate(part.judges)}
     sums = [part.sums[place] for _, (part, place) in sorted(places.items())]
-    plain, lost = (OutcomeSums.stack(each) for each in zip(*sums, strict=True))
-    figures = figures_lost = Figures(plain, labels.settings)
+    figures = figures_lost = Figures(OutcomeSums.join([x for x, _ in sums]), labels.settings)
     if any(any(part.n_failures) for part in parts):
-        figures_lost = Figures(lost, labels.settings)
+        figures_lost = Figures(OutcomeSums.join([x for _, x in sums]), labels.settings)
     crowds = {judge: crowd for part in parts for judge, crowd in part.crowds.items()}
     if plan.family == "judges":
         corrected = correct_over_judges([*crowds.values()], plan.false_discovery_rate)
@@ -250,16 +249,24 @@ class _Part:
         self.n_failures = [0] * len(judges)
         if labels.failed is not None:
             self.n_failures = labels.failed.sum(axis=0).tolist()
+        self.yardsticks: Yardsticks | None = None
+        self.control_rows: list[tuple[ControlResult, ...]] = [()] * len(settings.epsilons)
+        constant = None if controls is None else self._measure_controls(controls)
         self.sums: list[tuple[OutcomeSums, OutcomeSums]] = []
         self.n_items: list[int] = []
-        self._sum_judges()
-        self.yardsticks: Yardsticks | None = None
         self.gaps: list[PairedGap] = []
-        self.control_rows: list[tuple[ControlResult, ...]] = [()] * len(settings.epsilons)
+        for outcomes, lost in labels.judge_outcomes():
+            sums = labels.sum(outcomes)
+            self.sums.append((sums, sums if lost is outcomes else labels.sum(lost)))
+            compared = (outcomes >= 0).any(axis=0)
+            if settings.excluded is not None:
+                compared = (np.delete(outcomes, settings.excluded, axis=0) >= 0).any(axis=0)
+            self.n_items.append(int(np.count_nonzero(compared)))
+            if constant is not None:
+                self.gaps.append(PairedGap.between(lost, constant, labels))
         self.crowds: dict[int, Crowd] = {}
         if controls is None:
             return
-        self._measure_controls(controls)
         # where nobody can be tested, and no variant that a crowd has no test for is asked for
         if settings.design == "items" and settings.quality is None and not settings.has_reference:
             for place, (_, sums) in enumerate(self.sums):
@@ -267,20 +274,10 @@ class _Part:
                     crowd = compare_with_crowd(labels, place, controls, label=names.label)
                     self.crowds[judges[place]] = crowd
 
-    def _sum_judges(self) -> None:
-        """Sum the judges' outcomes, failures left out and lost, and count their items."""
-        for outcomes, lost in self.labels.judge_outcomes():
-            sums = self.labels.sum(outcomes)
-            self.sums.append((sums, sums if lost is outcomes else self.labels.sum(lost)))
-            compared = outcomes >= 0
-            if self.labels.settings.excluded is not None:
-                compared[self.labels.settings.excluded] = False
-            self.n_items.append(int(np.count_nonzero(compared.any(axis=0))))
-
-    def _measure_controls(self, controls: Controls) -> None:
-        """Test the controls, and compare the judges with the best constant of them."""
+    def _measure_controls(self, controls: Controls) -> NDArray[np.int8] | None:
+        """Test the controls, and return the outcomes of the best constant of them."""
         labels = self.labels
-        sums = OutcomeSums.stack([labels.sum(x) for x in labels.outcomes(controls.answers)])
+        sums = labels.sum_all(controls.answers)
         figures = Figures(sums, replace(labels.settings, family="annotators"))
         advantages = figures.advantage_probability
         words = [self.names.label(constant) for constant in controls.constants]
@@ -289,15 +286,14 @@ class _Part:
             for rates in figures.exact_winning_rate.T.tolist()
         ]
         if np.isnan(advantages[: len(words)]).all():
-            return
+            return None
         best = int(np.nanargmax(advantages[: len(words)]))
-        [constant] = labels.outcomes(controls.answers[:, [best]])
         ceiling = "reference" if labels.settings.has_reference else "majority_vote"
         self.yardsticks = Yardsticks(
             constant=words[best],
             figures=Figures(sums.rows([controls.kinds.index(ceiling), best]), figures.settings),
         )
-        self.gaps = [PairedGap.between(x, constant, labels) for _, x in labels.judge_outcomes()]
+        return next(labels.outcomes(controls.answers[:, [best]]))
 
     def results(
         self,

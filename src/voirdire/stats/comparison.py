@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,21 +152,30 @@ class Comparison:
 
     def outcomes(self, answers: NDArray[Any]) -> Iterator[NDArray[np.int8]]:
         """Compare judges with every left-out annotator, each of shape (n_annotators, n_items)."""
+        return chain.from_iterable(self._compare(answers))
+
+    def sum_all(self, answers: NDArray[Any]) -> OutcomeSums:
+        """Sum the outcomes of judges, shape (n_judges, n_annotators)."""
+        if self.codes is None:
+            return OutcomeSums.join([self.sum(x) for x in self._compare(answers)], np.concatenate)
+        return OutcomeSums.join([self.sum(x) for x in self.outcomes(answers)])
+
+    def _compare(self, answers: NDArray[Any]) -> Iterator[NDArray[np.int8]]:
         step = max(1, _CELLS_AT_ONCE // max(self.humans.size * self.scorer.cell_width, 1))
         for start in range(0, answers.shape[1], step):  # several judges at once where items are few
             columns = np.ascontiguousarray(answers[:, start : start + step].T)
             outcomes = np.empty((len(columns), *self.humans.T.shape), dtype=np.int8)
             for part, block in self.blocks:
                 outcomes[..., part] = block.outcomes(columns[:, part])
-            yield from outcomes
+            yield outcomes
 
     def judge_outcomes(
         self, judges: Sequence[int] | None = None
     ) -> Iterator[tuple[NDArray[np.int8], NDArray[np.int8]]]:
         """Compare judges, all unless some are named, with failures left out and failures lost."""
         numbers = range(self.judges.shape[1]) if judges is None else judges
-        compared = self.outcomes(self.judges[:, numbers])
-        for judge, outcomes in zip(numbers, compared, strict=True):
+        answers = self.judges if judges is None else self.judges[:, judges]
+        for judge, outcomes in zip(numbers, self.outcomes(answers), strict=True):
             lost = outcomes
             if self.failed is not None and self.failed[:, judge].any():
                 lost = np.where(

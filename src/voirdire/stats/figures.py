@@ -184,9 +184,10 @@ class Figures:
         settings, tested = self.settings, self.tested
         epsilons, mode = settings.epsilons.tolist(), settings.mode
         p_values = np.full((*tested.shape, len(epsilons)), np.nan)
+        counts = self.sums.counts if settings.design == "items" else exact_counts(self.sums)
         p_values[tested] = [
             [cached_p_value(won, ties, lost, epsilon, mode) for epsilon in epsilons]
-            for won, ties, lost in exact_counts(self.sums)[tested].tolist()
+            for won, ties, lost in counts[tested].tolist()
         ] or np.zeros((0, len(epsilons)))
         exact = p_values.swapaxes(1, 2)
         return exact if settings.design == "items" else np.maximum(exact, self.p_values)

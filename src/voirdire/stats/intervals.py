@@ -212,7 +212,8 @@ def make_interval(
         return np.nan, np.nan
     sums = sum_units(influence, units)
     if reach is not None:
-        sums = sums / np.maximum(1 - sum_units(reach, units), _LEAST_LEFT)
+        left = 1 - sum_units(reach, units)
+        sums = np.divide(sums, np.maximum(left, _LEAST_LEFT, out=left), out=left)
     spread = max(float(sums @ sums - sums.sum() ** 2 / n_units), 0.0)
     error = float(np.sqrt(n_units / (n_units - 1) * spread))
     if error <= _NO_SPREAD:

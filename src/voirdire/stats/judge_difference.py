@@ -225,32 +225,45 @@ class PairedGap:
     @staticmethod
     def between(first: NDArray[np.int8], second: NDArray[np.int8], labels: Comparison) -> PairedGap:
         """Compare the outcomes of two judges, each of shape (n_annotators, n_items)."""
-        both = (first >= 0) & (second >= 0)
-        n_compared = np.count_nonzero(both, axis=1)
+        n_annotators, n_items = first.shape
+        weights = None
+        if labels.codes is not None:
+            weights = labels.weights(np.where(second >= 0, first, NO_OUTCOME))
+        blocks = [slice(n, n + _ITEMS_AT_ONCE) for n in range(0, n_items, _ITEMS_AT_ONCE)]
+
+        def weigh(part: slice) -> NDArray[Any]:
+            both = (first[:, part] >= 0) & (second[:, part] >= 0)
+            return both if weights is None else weights[:, part]
+
+        n_compared, sums = np.zeros(n_annotators, np.int64), np.zeros((3, n_annotators))
+        for part in blocks:
+            mass = weigh(part)
+            n_compared += np.count_nonzero(mass, axis=1)
+            for row, won in zip(
+                sums, (True, first[:, part] < HUMAN_WINS, second[:, part] < HUMAN_WINS), strict=True
+            ):
+                row += (mass & won).sum(axis=1) if weights is None else (mass * won).sum(axis=1)
         tested = n_compared >= labels.settings.min_items
         if labels.settings.excluded is not None:
             tested[labels.settings.excluded] = False
-        weights = labels.weights(np.where(both, first, NO_OUTCOME))
-        mass = both if weights is None else weights
-        total = np.where(tested, n_compared if weights is None else mass.sum(axis=1), 1.0)
-        rates = []
-        for outcomes in (first, second):
-            won = (outcomes < HUMAN_WINS) & both
-            counts = np.count_nonzero(won, axis=1) if weights is None else (won * mass).sum(axis=1)
-            rates.append(counts / total)
+        total = np.where(tested, sums[0], 1.0)
+        rates = sums[1:] / total
         share = tested / (total * max(int(tested.sum()), 1))
         offset = share * (rates[0] - rates[1])
-        gains, rest = np.empty((2, both.shape[1]))
-        for start in range(0, both.shape[1], _ITEMS_AT_ONCE):
-            part = slice(start, start + _ITEMS_AT_ONCE)
-            ahead = (first[:, part] < HUMAN_WINS).astype(np.int8)
-            gap = (ahead - (second[:, part] < HUMAN_WINS)) * mass[:, part]
-            gains[part] = share @ gap
-            rest[part] = gains[part] - offset @ mass[:, part]
-        met: NDArray[np.bool_] = both[tested].any(axis=0)
+        gains, rest = np.empty((2, n_items))
+        met = np.empty(n_items, dtype=np.bool_)
+        for part in blocks:
+            mass, ahead = weigh(part), (first[:, part] < HUMAN_WINS).view(np.int8)
+            gains[part] = share @ ((ahead - (second[:, part] < HUMAN_WINS)) * mass)
+            rest[part] = gains[part] - offset @ mass
+            met[part] = (mass[tested] > 0).any(axis=0)
         units = take_units(labels.clusters, met)
-        gains, of_units = gains[met], sum_units(rest[met], units)
-        differs = sum_units((np.abs(gains) > _NO_ERROR).astype(np.float64), units) > 0
+        if not met.all():
+            gains, rest = gains[met], rest[met]
+        of_units = sum_units(rest, units)
+        differs = np.abs(gains) > _NO_ERROR
+        if units is not None:
+            differs = sum_units(differs.astype(np.float64), units) > 0
         n_differ, n_units = int(np.count_nonzero(differs)), len(of_units)
         correction = n_units / (n_units - 1) if n_units > 1 else np.nan
         advantages = [float(x[tested].mean()) if tested.any() else np.nan for x in rates]

@@ -14,14 +14,14 @@ with its number of copies: an examination of a million items has a few thousand 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -90,12 +90,11 @@ class OutcomeSums:
         return OutcomeSums(**{name: array[chosen] for name, array in vars(self).items()})
 
     @staticmethod
-    def stack(parts: Sequence[OutcomeSums]) -> OutcomeSums:
-        """Stack the sums of several judges along a new first axis."""
-        names = [each.name for each in fields(OutcomeSums)]
-        return OutcomeSums(
-            **{name: np.stack([getattr(part, name) for part in parts]) for name in names}
-        )
+    def join(
+        parts: Sequence[OutcomeSums], how: Callable[..., NDArray[Any]] = np.stack
+    ) -> OutcomeSums:
+        """Stack the sums of judges along a new first axis, or concatenate those of several each."""
+        return OutcomeSums(**{name: how([vars(x)[name] for x in parts]) for name in vars(parts[0])})
 
 
 def sum_outcomes(

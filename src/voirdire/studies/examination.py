@@ -113,7 +113,8 @@ def examine_matrix(
         )
     ]
     careless: list[str] = []
-    if any(row.outcome == "passed" for row in results):
+    # with more than that shown, most annotators would have to stand apart
+    if any(row.outcome == "passed" and 4 * row.n_shown < 3 * row.n_annotators for row in results):
         annotators = diagnose_annotators(matrix, plan.false_discovery_rate)
         careless = [row.annotator for row in annotators if row.outlier]
     return [
@@ -145,9 +146,9 @@ def _qualify(result: AltTestResult, careless: Sequence[str]) -> AltTestResult:
     Take the outcome back where judge and annotators have no vocabulary in common.
     """
     rows = result.annotators if careless and result.outcome == "passed" else ()
-    beaten = [row.annotator for row in rows if row.rejected and row.annotator in careless]
+    beaten = [row.annotator for row in rows if row.shown and row.annotator in careless]
     others = [row for row in rows if row.annotator not in careless]
-    n_shown = sum(row.rejected for row in others)
+    n_shown = sum(row.shown for row in others)
     if beaten and 2 * n_shown < len(others):
         sentence = (
             f"it passes by annotators who stand apart from the others ({list_names(beaten)}): of "
@@ -245,9 +246,10 @@ def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterat
     both = (majority >= 0) & (answers >= 0)
     one, other = majority[both], answers[both]
     n, n_opposite = len(one), int(np.count_nonzero(one != other))
-    if n >= _FEWEST_TURNED and len({*one.tolist(), *other.tolist()}) == 2:
-        spread = np.std(one) * np.std(other)
-        if spread and np.cov(one, other, bias=True)[0, 1] / spread <= _TURNED:
+    # such a correlation of two labels needs more opposite items than equal ones
+    if n >= _FEWEST_TURNED and 2 * n_opposite > n and len({*one.tolist()}) == 2:
+        are_same = {*one.tolist()} == {*other.tolist()}
+        if are_same and np.corrcoef(one, other)[0, 1] <= _TURNED:
             sentence = (
                 f"it says the opposite of the annotators' majority on {n_opposite} of {n} items: "
                 "are the labels turned round?"

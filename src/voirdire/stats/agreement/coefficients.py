@@ -76,7 +76,7 @@ from voirdire.stats.intervals import count_units, make_interval
 from voirdire.stats.label_arrays import pack_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -101,6 +101,9 @@ __all__ = [
 ]
 
 _ITEMS_AT_ONCE = 1 << 15
+
+_SMOOTHED = ("fleiss_kappa", "krippendorff_alpha")
+"""Coefficients whose intervals count pseudo-items."""
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio", "sets"]
 
@@ -208,39 +211,39 @@ def _warn_if_undefined(name: str, estimate: float, reason: str | None) -> None:
 
 
 def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[AgreementResult]:
-    """Measure coefficients over all labels of the items."""
-    present, codes = labels.codes >= 0, pack_labels(labels.codes)[0]
-    n_labels = np.count_nonzero(present, axis=0)
-    paired = n_labels >= 2
-    apart = np.zeros(len(n_labels))
-    for start in range(0, len(n_labels), _ITEMS_AT_ONCE):  # within the cache
-        block = slice(start, start + _ITEMS_AT_ONCE)
+    """Measure coefficients over all labels of the items, behind which pseudo-items stand."""
+    one, other, share = labels.pseudo_items
+    codes = pack_labels(labels.codes)[0]
+    pseudo = np.full((len(codes), len(one)), -1, dtype=codes.dtype)
+    pseudo[:2] = [one, other][: len(codes)]
+    items, codes = slice(codes.shape[1]), np.concatenate([codes, pseudo], axis=1)
+    n_labels, apart = np.zeros(codes.shape[1], dtype=np.int32), np.zeros(codes.shape[1])
+    for block in _blocks(len(apart)):
+        n_labels[block] = np.count_nonzero(codes[:, block] >= 0, axis=0)
         for first, second in combinations(codes[:, block], 2):
             known = (first >= 0) & (second >= 0)
             apart[block] += labels.disagreement(first, second) * known
-    apart *= 2 / np.maximum(n_labels * (n_labels - 1), 1)
-    one, other, share = labels.pseudo_items
+        apart[block] *= 2 / np.maximum(n_labels[block] * (n_labels[block] - 1), 1)
+    paired = n_labels[items] >= 2
     size = np.count_nonzero(paired) / max(count_units(labels.units, paired), 1)
-    pseudo_codes = np.full((len(codes), len(one)), -1, dtype=codes.dtype)
-    pseudo_codes[:2] = [one, other][: len(codes)]
-    items = (codes, n_labels, apart)
-    with_pseudo = (
-        np.concatenate([codes, pseudo_codes], axis=1),
-        np.append(n_labels, np.full(len(one), 2)),
-        np.append(apart, labels.disagreement(one, other)),
-    )
-    ones, results = np.ones(len(n_labels)), []
+    results = []
     for coefficient in coefficients:
-        reason, estimate, influence, reach = _estimate(coefficient, labels, *items, ones)
-        centre = estimate
-        is_smoothed = coefficient in ("fleiss_kappa", "krippendorff_alpha") and len(one) > 0
+        around = None  # so that memory is free again
+        reason, estimate, around = _estimate(
+            coefficient, labels, codes[:, items], n_labels[items], apart[items], np.ones(1)
+        )
+        centre, is_smoothed = estimate, coefficient in _SMOOTHED and len(one) > 0
         if is_smoothed and reason is None:
+            around = None
             # α weighs items by their labels, of which pseudo-items have two; κ does not
-            weight = share if coefficient != "fleiss_kappa" else share * 2 / n_labels[paired].mean()
-            _, centre, influence, reach = _estimate(
-                coefficient, labels, *with_pseudo, np.append(ones, weight * size)
-            )
-            influence[len(n_labels) :] /= np.sqrt(weight)
+            weight = share
+            if coefficient != "krippendorff_alpha":
+                weight = share * 2 / n_labels[items][paired].mean()
+            weights = np.append(np.ones(len(paired)), weight * size)
+            _, centre, around = _estimate(coefficient, labels, codes, n_labels, apart, weights)
+        influence, reach = around()
+        if is_smoothed and reason is None:
+            influence[len(paired) :] /= np.sqrt(weight)
         results.append(
             _make_result(
                 labels,
@@ -249,10 +252,18 @@ def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[Agreement
                 (centre, influence, reach),
                 compared=paired,
                 reason=reason,
-                n_raters=int(np.count_nonzero((present & paired).any(axis=1))),
+                n_raters=sum(bool((row[paired] >= 0).any()) for row in labels.codes),
             )
         )
     return results
+
+
+def _blocks(n_items: int) -> Iterator[slice]:
+    """Part the items, so that what is computed at once is within the cache."""
+    return (slice(n, n + _ITEMS_AT_ONCE) for n in range(0, n_items, _ITEMS_AT_ONCE))
+
+
+_Around: TypeAlias = "Callable[[], tuple[NDArray[np.float64], NDArray[np.float64] | None]]"
 
 
 def _estimate(
@@ -262,25 +273,35 @@ def _estimate(
     n_labels: NDArray[np.int64],
     apart: NDArray[np.float64],
     weight: NDArray[np.float64],
-) -> tuple[str | None, float, NDArray[Any], NDArray[Any] | None]:
-    """Return why there is no coefficient, if so; it, each item's influence on it and its reach."""
-    paired, undefined = n_labels >= 2, (np.nan, apart, None)
+) -> tuple[str | None, float, _Around]:
+    """Return why there is no coefficient, if so; it; and what finds the items' influences on it.
+
+    These are each item's influence and the relative change of D_e with it, its reach.
+    """
+    paired = n_labels >= 2
+    undefined = (np.nan, lambda: (np.zeros(0), None))
     if not paired.any():
         return "no item has two labels", *undefined
-    by_item, by_label = paired * weight, weight * (n_labels > 0) / np.maximum(n_labels, 1)
     is_alpha = coefficient == "krippendorff_alpha"
-    if is_alpha:
-        n_labels = n_labels * paired
-        by_item, by_label = n_labels * weight, paired * weight
-    observed = float(by_item @ apart) / by_item.sum()
-    own = by_item * (apart - observed) / by_item.sum()
-    if coefficient == "raw_agreement":
-        return None, 1 - observed, -own, None
+    n_labels = n_labels * paired if is_alpha else n_labels
+    by_item = (n_labels if is_alpha else paired) * weight
+    total = float(by_item.sum())
+    observed = float(by_item @ apart) / total
 
+    def own() -> NDArray[np.float64]:
+        influence = observed - apart
+        influence *= by_item / total
+        return influence
+
+    if coefficient == "raw_agreement":
+        return None, 1 - observed, lambda: (own(), None)
+
+    by_label = paired * weight if is_alpha else weight * (n_labels > 0) / np.maximum(n_labels, 1)
     n = float(by_label @ n_labels)
     share = np.zeros(len(labels.values) + 1)
-    for column in codes:
-        share += np.bincount(column.astype(np.intp) + 1, by_label, len(share))
+    for block in _blocks(len(apart)):
+        for column in codes[:, block]:
+            share += np.bincount(column.astype(np.intp) + 1, by_label[block], len(share))
     share = share[1:] / n
     if coefficient == "gwet_ac":
         factor = labels.chance_factor
@@ -296,15 +317,25 @@ def _estimate(
         expected = float(share @ each)
         if expected <= 0:  # beside one number that is far too large
             return "the labels differ by too little to compare", *undefined
-    # of each item, the relative change of D_e
-    table = np.append(each, 0.0)
-    sums = sum((table[column] for column in codes), start=np.zeros(len(n_labels)))
-    reach = slope / expected * by_label * (sums - n_labels * (share @ each)) / n
-    if is_alpha:  # D_e has n (n - 1) instead of n squared
-        reach += by_item * (1 / n - 1 / (n - 1))
-        expected *= n / (n - 1)
-    ratio = observed / expected
-    return None, 1 - ratio, ratio * reach - own / expected, reach
+    # α has n (n - 1) in the place of n squared
+    grown = n / (n - 1) if is_alpha else 1.0
+    ratio = observed / (expected * grown)
+
+    def around() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        table, reach = np.append(each, 0.0), np.empty(len(apart))
+        for block in _blocks(len(apart)):
+            reach[block] = table[codes[:, block]].sum(axis=0)
+        reach -= n_labels * float(share @ each)
+        reach *= by_label
+        reach *= slope / expected / n
+        if is_alpha:
+            reach += by_item * (1 / n - 1 / (n - 1))
+        influence = own()
+        influence /= expected * grown
+        influence += ratio * reach
+        return influence, reach
+
+    return None, 1 - ratio, around
 
 
 # Pairs of raters ------------------------------------------------------------------------------
@@ -961,10 +992,12 @@ def measure_alpha(
         confidence_level=confidence_level,
     )
     coded = replace(coded, is_ratio=level == "ratio")
-    present = coded.codes >= 0
-    present &= np.count_nonzero(present, axis=0) >= 2
+    counts = np.zeros(len(coded.values), dtype=np.int64)
+    for block in _blocks(len(matrix)):
+        codes = coded.codes[:, block]
+        codes = codes[:, np.count_nonzero(codes >= 0, axis=0) >= 2]
+        counts += np.bincount(codes[codes >= 0], minlength=len(counts))
     if level == "ordinal":
-        counts = np.bincount(coded.codes[present], minlength=len(coded.values))
         coded = replace(coded, values=np.cumsum(counts) - counts / 2)
     [result] = measure_items(coded, ["krippendorff_alpha"])
     return KrippendorffResult(
@@ -974,7 +1007,7 @@ def measure_alpha(
         confidence_level=confidence_level,
         level=level,
         n_items=result.n_items,
-        n_labels=int(np.count_nonzero(present)),
+        n_labels=int(counts.sum()),
         n_clusters=result.n_clusters,
         reason=result.reason,
     )

@@ -29,7 +29,7 @@ __all__ = ["Labels", "Weights", "code_labels"]
 Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 """Partial agreement of unequal labels; None for none."""
 
-_CELLS_AT_ONCE = 1 << 22
+_CELLS_AT_ONCE, _ITEMS_AT_ONCE = 1 << 22, 1 << 15
 
 _MOST_SMOOTHED = 10
 """With more labels none is so rare that an interval needs pseudo-items."""
@@ -218,23 +218,24 @@ def _check_matrix(labels: ArrayLike, weights: Weights | None) -> NDArray[Any]:
 
 def _find_labels(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """List the labels that occur, ascending, and the place of each rater's labels in the list."""
-    columns = np.ascontiguousarray(matrix.T)
     is_number = matrix.dtype.kind == "f"
     if is_number or matrix.max(initial=-1) >= _WIDEST_TABLE:
+        columns = np.ascontiguousarray(matrix.T)
         missing = np.isnan(columns) if is_number else columns < 0
         values = np.unique(columns[~missing])
         codes = np.searchsorted(values, columns)
         codes[missing] = -1
         return values, codes.astype(_smallest_type(values))
     seen = np.zeros(int(matrix.max(initial=-1)) + 2, dtype=np.bool_)
-    for column in columns:  # one by one, to bound memory
-        seen[column] = True  # -1 marks the last, no label
+    blocks = [slice(n, n + _ITEMS_AT_ONCE) for n in range(0, len(matrix), _ITEMS_AT_ONCE)]
+    for block in blocks:  # to bound memory
+        seen[matrix[block]] = True  # -1 marks the last, no label
     values = np.flatnonzero(seen[:-1])
     table = np.full(len(seen), -1, dtype=_smallest_type(values))
     table[values] = np.arange(len(values))
-    coded = np.empty(columns.shape, dtype=table.dtype)
-    for place, column in enumerate(columns):
-        coded[place] = table[column]
+    coded = np.empty(matrix.T.shape, dtype=table.dtype)
+    for block in blocks:
+        coded[:, block] = table[matrix[block]].T
     return values, coded
 
 
