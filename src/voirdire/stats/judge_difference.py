@@ -239,10 +239,8 @@ class PairedGap:
         for part in blocks:
             mass = weigh(part)
             n_compared += np.count_nonzero(mass, axis=1)
-            for row, won in zip(
-                sums, (True, first[:, part] < HUMAN_WINS, second[:, part] < HUMAN_WINS), strict=True
-            ):
-                row += (mass & won).sum(axis=1) if weights is None else (mass * won).sum(axis=1)
+            wins = (np.ones_like(mass), *(x[:, part] < HUMAN_WINS for x in (first, second)))
+            sums += [(mass * won).sum(axis=1) for won in wins]
         tested = n_compared >= labels.settings.min_items
         if labels.settings.excluded is not None:
             tested[labels.settings.excluded] = False

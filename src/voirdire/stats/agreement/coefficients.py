@@ -270,7 +270,7 @@ def _estimate(
     coefficient: str,
     labels: Labels,
     codes: NDArray[Any],
-    n_labels: NDArray[np.int64],
+    n_labels: NDArray[np.int32],
     apart: NDArray[np.float64],
     weight: NDArray[np.float64],
 ) -> tuple[str | None, float, _Around]:
@@ -303,20 +303,9 @@ def _estimate(
         for column in codes[:, block]:
             share += np.bincount(column.astype(np.intp) + 1, by_label[block], len(share))
     share = share[1:] / n
-    if coefficient == "gwet_ac":
-        factor = labels.chance_factor
-        if np.isnan(factor):
-            return "there are fewer than two categories", *undefined
-        expected, slope, each = 1 - factor * (1 - float(share @ share)), 2 * factor, share
-    else:
-        used = np.flatnonzero(share)
-        if len(used) < 2:
-            return "all labels are equal", *undefined
-        slope, each = 2.0, np.zeros(len(share))
-        each[used] = labels.mean_disagreement(np.zeros_like(used), used, share[used])
-        expected = float(share @ each)
-        if expected <= 0:  # beside one number that is far too large
-            return "the labels differ by too little to compare", *undefined
+    reason, expected, slope, each = _expect(coefficient, labels, share)
+    if reason is not None:
+        return reason, *undefined
     # α has n (n - 1) in the place of n squared
     grown = n / (n - 1) if is_alpha else 1.0
     ratio = observed / (expected * grown)
@@ -336,6 +325,24 @@ def _estimate(
         return influence, reach
 
     return None, 1 - ratio, around
+
+
+def _expect(
+    coefficient: str, labels: Labels, share: NDArray[np.float64]
+) -> tuple[str | None, float, float, NDArray[np.float64]]:
+    """Compute the disagreement by chance, and by factor and label how it moves with the shares."""
+    if coefficient == "gwet_ac":
+        factor = labels.chance_factor
+        reason = "there are fewer than two categories" if np.isnan(factor) else None
+        return reason, 1 - factor * (1 - float(share @ share)), 2 * factor, share
+    used, each = np.flatnonzero(share), np.zeros(len(share))
+    if len(used) < 2:
+        return "all labels are equal", np.nan, np.nan, each
+    each[used] = labels.mean_disagreement(np.zeros_like(used), used, share[used])
+    expected = float(share @ each)
+    # beside one number that is far too large
+    reason = None if expected > 0 else "the labels differ by too little to compare"
+    return reason, expected, 2.0, each
 
 
 # Pairs of raters ------------------------------------------------------------------------------
