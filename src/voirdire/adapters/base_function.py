@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from voirdire.errors import InputError
 from voirdire.judging.background_loop import BackgroundLoop, wait_for_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
 
 __all__ = ["BaseFunction"]
@@ -64,7 +65,7 @@ class BaseFunction:
             logs.hand_over()
         except Exception as error:  # noqa: BLE001  # a user's function; training goes on
             if isinstance(error, TimeoutError) and self._blocked is None:
-                self._blocked = self._loop.begin(_do_nothing())
+                self._blocked = self._loop.begin(asyncio.sleep(0))
             self._trouble.error("the base reward failed", error)
             return [None] * n_completions
         return found
@@ -93,16 +94,11 @@ class _KeptLogs:
         names = ("log_extra", "log_metric")
         self._log = {name: given[name] for name in names if callable(given.get(name))}
         self._kept: list[tuple[str, tuple[Any, ...]]] = []
-        self.instead = {name: self._keeper(name) for name in self._log}
-
-    def _keeper(self, log: str) -> Callable[[str, Any], None]:
-        return lambda name, value: self._kept.append((log, (name, value)))
+        self.instead = {
+            log: lambda *what, log=log: self._kept.append((log, what)) for log in self._log
+        }
 
     def hand_over(self) -> None:
         """Make the log calls that were held back."""
         for log, what in self._kept:
             self._log[log](*what)
-
-
-async def _do_nothing() -> None:
-    """Do nothing; used to stop a loop at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import weakref
+from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -47,7 +48,13 @@ class RewardLoop:
         **judging: Any,
     ) -> None:
         self._address = str(reward) if is_reward_server(reward) else address
-        self.reward = _load_reward(reward)
+        self.reward = (
+            reward
+            if not isinstance(reward, str | Path)
+            else (
+                read_served_reward(str(reward)) if is_reward_server(reward) else load_reward(reward)
+            )
+        )
         self._settings, self._behavior, self._judging = settings, behavior, judging
         decided = [name for name in judging if judging[name] and name != "base_column"]
         if self._address is not None and decided:
@@ -65,7 +72,7 @@ class RewardLoop:
 
     def __reduce__(self) -> tuple[Any, ...]:
         _check_travels(self._judging.get("judge"))
-        return _make_loop, (self._describe(),)
+        return partial(RewardLoop, **self._describe()), ()
 
     def anew(self) -> Self:
         """Give a copy that is not begun."""
@@ -124,10 +131,6 @@ class RewardLoop:
         )
 
 
-def _make_loop(about: dict[str, Any]) -> RewardLoop:
-    return RewardLoop(**about)
-
-
 def _leave(loop: BackgroundLoop, started: _Started, *, drain_s: float) -> Thread | None:
     """Close the live reward, then stop its loop; return the loop's thread."""
 
@@ -143,14 +146,6 @@ def _end(loop: BackgroundLoop, started: _Started) -> None:
     """Close a reward that is garbage collected, or that runs when the process ends."""
     if (thread := _leave(loop, started, drain_s=0.0)) is not None:
         thread.join(_LAST_S)
-
-
-def _load_reward(reward: RewardModel | str | Path) -> RewardModel:
-    if not isinstance(reward, str | Path):
-        return reward
-    if is_reward_server(reward):
-        return read_served_reward(str(reward))
-    return load_reward(reward)
 
 
 def _check_travels(judge: Any) -> None:

@@ -6,6 +6,7 @@ import logging
 import os
 import traceback
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
@@ -68,13 +69,12 @@ class RunNotes:
         self._n_vain = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        about = (self._name, self._record, self._give_up_after, self._stop_on)
-        return _make_notes, about
+        about: dict[str, Any] = {"watched": self._record, "give_up_after": self._give_up_after}
+        return partial(RunNotes, self._name, stop_on=self._stop_on, **about), ()
 
     def anew(self) -> RunNotes:
         """Give notes of the same run that are not begun."""
-        make, about = self.__reduce__()
-        made: RunNotes = make(*about)
+        made: RunNotes = self.__reduce__()[0]()
         return made
 
     @property
@@ -146,12 +146,6 @@ class RunNotes:
         with fork_lock:
             self.flush()
             self._watch = None
-
-
-def _make_notes(
-    name: str, watched: dict[str, Any] | None, give_up_after: int | None, stop_on: tuple[str, ...]
-) -> RunNotes:
-    return RunNotes(name, watched=watched, give_up_after=give_up_after, stop_on=stop_on)
 
 
 # The log ------------------------------------------------------------------------------------------

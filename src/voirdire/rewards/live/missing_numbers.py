@@ -72,7 +72,9 @@ class MissingRewards:
             raise InputError(msg)
         n_behaviors = len(self._by_behavior)
         self._over_all = math.fsum(mean / n_behaviors for mean in self._by_behavior.values())
-        self._spread = _compute_spread(reward)
+        deviations = [row.standard_deviation for row in reward.behaviors.values()]
+        variance = math.fsum(one * one for one in deviations) / max(1, len(deviations))
+        self._spread = math.sqrt(variance) if _is_reward(variance) and variance > 0 else 1.0
 
     def unit_score(self, value: float) -> float:
         """Squeeze a reward into [0, 1] and keep the order.
@@ -128,13 +130,6 @@ class MissingRewards:
 def _fill_missing(column: NDArray[np.float64], instead: float) -> list[float]:
     numbers: list[float] = np.where(is_reward(column), column, instead).tolist()
     return numbers
-
-
-def _compute_spread(reward: RewardModel) -> float:
-    """Average the standard deviations of rule rewards; 1 where they are unknown."""
-    deviations = [row.standard_deviation for row in reward.behaviors.values()]
-    variance = math.fsum(one * one for one in deviations) / max(1, len(deviations))
-    return math.sqrt(variance) if _is_reward(variance) and variance > 0 else 1.0
 
 
 def _is_reward(value: Any) -> bool:

@@ -29,8 +29,7 @@ other step.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -131,8 +130,7 @@ class AlarmMonitor:
             yield "length", length.value, start.value, is_longer, length.value < 1.75 * start.value
 
 
-@dataclass(frozen=True, slots=True)
-class _Mean:
+class _Mean(NamedTuple):
     """A weighted mean over steps, its standard error, and the weights together."""
 
     value: float

@@ -104,7 +104,9 @@ def find_nonsense(response: str, prompt: str = "") -> NonsenseKind | None:
         return "repeated"
     if _is_strung(words, text, n_sentences=len(_SENTENCE_END.findall(response))):
         return "strung"
-    return "shuffled" if _is_shuffled(words) else None
+    n_misplaced = sum(other in _CANNOT_FOLLOW.get(one, ()) for one, other in pairwise(words))
+    is_shuffled = n_misplaced >= max(_FEWEST_MISPLACED, _MISPLACED * len(words))
+    return "shuffled" if is_shuffled else None
 
 
 def _is_echo(response: str, prompt: str) -> bool:
@@ -144,11 +146,6 @@ def _is_strung(words: Sequence[str], text: str, *, n_sentences: int) -> bool:
     if len(words) > _PIECE_WORDS * len(pieces):
         return False
     return sum(map(stock.issuperset, pieces)) >= _STOCK * len(pieces)
-
-
-def _is_shuffled(words: Sequence[str]) -> bool:
-    n = sum(other in _CANNOT_FOLLOW.get(one, ()) for one, other in pairwise(words))
-    return n >= max(_FEWEST_MISPLACED, _MISPLACED * len(words))
 
 
 @cache

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -96,7 +96,8 @@ def read_training_run(folder: str | Path) -> TrainingRun:
             own = {name: values[first:end] for name, values in columns.items()}
             number = int(own["step"][0])
             steps.append(measure_step(number, own, layout, by_tokens=bool(by_tokens)))
-    alarms = find_alarms(steps)
+    alarms, between = find_alarms(steps), list(pairwise(step.step for step in steps))
+    usual = median([b - a for a, b in between] or [1])  # more: those of a process that was killed
     return TrainingRun(
         folder=path,
         steps=tuple(
@@ -105,7 +106,7 @@ def read_training_run(folder: str | Path) -> TrainingRun:
         alarms=alarms,
         length_unit="characters" if by_tokens is False else "tokens",
         dropped=tuple(dropped),
-        gaps=_find_gaps([step.step for step in steps]),
+        gaps=tuple((a, b) for a, b in between if b - a > usual),
         **{name: getattr(about, name) for name in about.__dataclass_fields__},
     )
 
@@ -147,17 +148,10 @@ def read_completion_frames(
                 yield batch
 
 
-def _find_gaps(steps: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Find where more steps lie between two than usually do: those of a process that was killed."""
-    usual = median([b - a for a, b in pairwise(steps)] or [1])
-    return tuple((a, b) for a, b in pairwise(steps) if b - a > usual)
-
-
 # Which rows count -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Part:
+class _Part(NamedTuple):
     """A part, the shift of its steps, and the step before which its session counts."""
 
     path: Path
@@ -228,7 +222,7 @@ def _list_parts(folder: Path, dropped: list[str]) -> list[_Part]:
         end = min((x.first for x in in_time if x.replaces(own)), default=None)
         first, last = about.first + shift, about.last + shift
         if end is None or first < end:
-            parts.append(_Part(path=path, first=first, last=last, shift=shift, end=end))
+            parts.append(_Part(path, first, last, shift, end))
     return sorted(parts, key=lambda part: (part.first, part.path.name))
 
 
