@@ -195,10 +195,9 @@ class _Tally:
         is_scored = np.isfinite(parts[0])
         self.n_items += len(scores.items)
         self.n_scored += int(is_scored.sum())
-        for place in np.flatnonzero(~is_scored).tolist():
-            reason = scores.missing[scores.items[place]]
+        for reason, n_items in Counter(scores.missing.values()).items():
             is_counted = reason in self.missing or len(self.missing) < _MOST_NAMED
-            self.missing[reason if is_counted else _OTHER] += 1
+            self.missing[reason if is_counted else _OTHER] += n_items
         for behavior, rows in group_rows(scores.behaviors).items():
             if behavior not in self._sums and len(self._sums) == _MOST_NAMED:
                 continue  # of a hostile file each item has its own

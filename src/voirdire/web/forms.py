@@ -85,16 +85,9 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def turn(self) -> Turn:
         """Convert it to a `Turn`."""
-        return Turn(
-            response=self.response,
-            prompt=self.prompt,
-            behavior=self.behavior,
-            base_reward=self.base_reward,
-            group=None if self.group is None else str(self.group),
-            id=None if self.id is None else str(self.id),
-            criteria=self.criteria,
-            reference=self.reference,
-        )
+        fields = msgspec.structs.asdict(self)
+        names = {name: str(x) for name in ("group", "id") if (x := fields[name]) is not None}
+        return Turn(**fields | names)
 
 
 class RewardsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -88,7 +88,13 @@ class RewardService:
         if self._updating is not None:
             return
         await self.live.start()
-        self._updating = asyncio.create_task(self._update())
+
+        async def update() -> None:
+            while True:  # other workers show these figures
+                self.metrics.update()
+                await asyncio.sleep(_UPDATE_S)
+
+        self._updating = asyncio.create_task(update())
         live, settings = self.live, self.settings
         needs = "a name of this machine" if settings.token is None else "the token"
         if live.reward.behaviors:
@@ -111,12 +117,6 @@ class RewardService:
             await self.record.close()
         self.metrics.log_missing(is_last=True)
         self.metrics.update()
-
-    async def _update(self) -> None:
-        """Bring figures up to date, which other workers show."""
-        while True:
-            self.metrics.update()
-            await asyncio.sleep(_UPDATE_S)
 
     def describe(self) -> dict[str, Any]:
         """Describe what pays: the reward, its judge, and the document it was loaded from."""
