@@ -95,7 +95,7 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
     notes: dict[tuple[int, str, int], list[str]] = {}
     for row in study.history():
         item = study.items.get(row.item)
-        if row.seat not in names or item is None or "practice" in item.metadata:
+        if row.seat not in names or item is None or item.metadata.get("practice"):
             continue
         place = (row.seat, row.item, row.question, row.turn)
         if row.action == "undo":

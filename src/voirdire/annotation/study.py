@@ -190,7 +190,7 @@ def open_study(store: AnnotationStore, name: str | None = None) -> Study:
     """
     names = [each for each in store.studies() if each.startswith(name or "")]
     if not names:
-        msg = f"{store!r}: there must be a study{f' {name!r}' if name else ''}, got none."
+        msg = f"the store must hold a study{f' {shorten(name)!r}' if name else ''}, got none."
         raise InputError(f"{msg} Start one with `voirdire annotate`.")
     return Study(store, names[-1])
 
@@ -278,8 +278,8 @@ class Study:
         for document in documents:
             added = msgspec.convert(document["items"], list[Item])
             self.items |= {item.id: item for item in added}
-            self.practice += [item.id for item in added if "practice" in item.metadata]
-            rest = {item.id: item.cluster for item in added if "practice" not in item.metadata}
+            self.practice += [item.id for item in added if item.metadata.get("practice")]
+            rest = {x.id: x.cluster for x in added if not x.metadata.get("practice")}
             if rest and not self._batches:
                 clusters = [cluster for cluster in rest.values() if cluster]
                 self.largest_cluster = max([1, *map(clusters.count, set(clusters))])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire.records import Item
+    from voirdire.rubrics import Rubric
 
 _STORE = "voirdire-annotations.sqlite"
 _Place = Annotated[str, Parameter(name="--store", metavar="FILE|URL")]
@@ -91,19 +92,17 @@ def annotate_command(
         The https address of the proxy that stands before the server.
     """
     start_reading()
+    require(rubric or items is None, "`--rubric` is missing: what people are asked.")
+    require(items or not (rubric or annotators), "the items are missing. Name their file.")
     with open_annotations(store, makes=items is not None) as opened:
         if items is None:
-            require(not (rubric or annotators), "the items are missing. Name their file.")
             study, links = open_study(opened), dict[str, str]()
         else:
-            require(rubric, "`--rubric` is missing: what people are asked.")
             from voirdire.rubrics import load_rubric
 
             loaded = load_rubric(str(rubric))
-            kinds = {row.kind for row in loaded.questions}
-            reading = {"pairs": kinds == {"pairwise"}, "criteria": loaded.of_item}
             with progress("reading items"):
-                read = _read_items(items, columns=columns, format=format, **reading)
+                read = _read_items(items, loaded, columns=columns, format=format)
             study, links = start_study(
                 opened,
                 rubric=loaded,
@@ -173,7 +172,7 @@ def change_command(
     with open_annotations(store, makes=False) as opened:
         found = open_study(opened, study)
         if items is not None:
-            read = _read_items(items, columns=columns, format=format, criteria=found.rubric.of_item)
+            read = _read_items(items, found.rubric, columns=columns, format=format)
             say(f"items added: {found.add_items(read):,}")
         for name in _split(revoke):
             found.revoke(name)
@@ -285,10 +284,11 @@ def _split(names: Sequence[str]) -> list[str]:
     return [name.strip() for each in names for name in each.split(",") if name.strip()]
 
 
-def _read_items(source: str, **reading: Any) -> Sequence[Item]:
+def _read_items(source: str, rubric: Rubric, **reading: Any) -> Sequence[Item]:
     from voirdire.io import read_items
 
-    table = read_items(source, images=True, **reading)
+    pairs = all(row.kind == "pairwise" for row in rubric.questions)
+    table = read_items(source, images=True, pairs=pairs, criteria=rubric.of_item, **reading)
     say_drops(table.dropped)
     return table.items
 

@@ -10,7 +10,7 @@ async function enter() {
     answer = await fetch("/in", {
       method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ secret }),
-    });
+    }).catch(() => answer);
   }
   if (answer.ok) {
     location.replace((await answer.json()).to);
@@ -67,7 +67,7 @@ function label() {
   const tasks = new Map(); // by their place in this person's list
   const given = []; // what undo takes back, the last first
   const shown = new Set(); // sensitive items that were opened
-  let total = 0, open = 0, place = 0, step = 0, began = 0, sending = false, loading = false, ended = false, waiting = null, noted = null;
+  let total = 0, open = 0, place = 0, step = 0, began = 0, nRefused = 0, sending = false, loading = false, ended = false, waiting = null, lacking = null, noted = null;
   const make = (name, properties = {}, ...inside) => {
     const element = Object.assign(document.createElement(name), properties);
     element.append(...inside);
@@ -81,8 +81,8 @@ function label() {
   /* Saving */
   function showState() {
     const n = queue.rows.length;
-    const state = ended ? "ended" : !n ? "saved" : waiting || !navigator.onLine ? "offline" : "saving";
-    const text = say(state, n);
+    const state = ended ? "ended" : nRefused ? "refused" : !n ? "saved" : waiting || !navigator.onLine ? "offline" : "saving";
+    const text = say(state, state === "refused" ? nRefused : n);
     const line = byId("state");
     if (line.textContent !== text) line.textContent = text;
     line.className = state;
@@ -98,6 +98,7 @@ function label() {
   function put(action, question, value, each = task()) {
     const was = isOpen(each);
     const seconds = action === "answer" ? Math.min((performance.now() - began) / 1000, 3600) : null;
+    if (value?.toWellFormed) value = value.toWellFormed(); // half a sign, which no file could hold
     const row = { uuid: crypto.randomUUID(), task: each.key, action, question, value, seconds };
     apply(each, row);
     open += isOpen(each) - was;
@@ -121,6 +122,7 @@ function label() {
         if (answer.status === 401) ended = true;
         if (!answer.ok) throw new Error(answer.status);
         const { saved, refused } = await answer.json();
+        nRefused += refused.length;
         await queue.remove(new Set([...saved, ...refused]));
         waiting = null;
         showState();
@@ -147,7 +149,7 @@ function label() {
       if (answer.status === 401) ended = true;
       if (!answer.ok) throw new Error(answer.status);
       const page = await answer.json();
-      const isFirst = !total;
+      const isFirst = !total, wasHere = task();
       total = page.total;
       for (const each of page.tasks) if (!tasks.has(each.n)) tasks.set(each.n, each);
       const closed = new Set();
@@ -160,13 +162,16 @@ function label() {
       }
       open = page.open - closed.size;
       if (isFirst) [place, step] = [page.at, 0];
-      if (isFirst || (!task() && place < total)) goOn();
+      if (isFirst) goOn();
+      else if (!wasHere) show();
       showCounts();
     } catch {
-      if (!total) setTimeout(load, 2500);
+      // again below
     } finally {
       loading = false;
       showState();
+      clearTimeout(lacking);
+      if (!total || (!task() && place < total)) lacking = setTimeout(load, 2500, total ? Math.max(place - 10, 0) : undefined);
     }
   }
 
