@@ -156,7 +156,9 @@ def examine_command(
                     raise InputError(f"{error} {line}".strip()) from error
                 streams = "-" in [*humans, *judges, gold]
                 known = items if judge is None or slices else None
-                metadata = study_files.read_items(known, reading, slices, streams=streams)
+                metadata, clusters = study_files.read_known(
+                    known, reading, slices, streams=streams, study=study
+                )
     if not humans:
         say(measured.understood)
         _write_calibration(calibration, measured)
@@ -172,7 +174,7 @@ def examine_command(
             questions=questions or None,
             labels=reading.labels,
             gold=study.gold,
-            clusters=reading.cluster is not None,
+            clusters=clusters,
             metadata=metadata,
         )
     watched = () if stop is None else studies.read_stop(stop)

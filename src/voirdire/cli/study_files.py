@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import CycloptsError
 
@@ -16,8 +16,9 @@ from voirdire._messages import shorten
 from voirdire.cli.calls import UsageError, require, rewrite_as_options
 from voirdire.cli.options import group_of
 from voirdire.cli.printing import say_notes
-from voirdire.errors import InputError
+from voirdire.errors import InputError, NoDataError
 from voirdire.io import Reading
+from voirdire.records.items import IS_MET
 from voirdire.studies import TestPlan
 
 if TYPE_CHECKING:
@@ -86,6 +87,25 @@ def read_items(
         columns=slices or None,
         format=reading.format if items == "-" or not streams else None,
     )
+
+
+def read_known(
+    items: str | None, reading: Reading, slices: Sequence[str], *, streams: bool, study: Study
+) -> tuple[pl.DataFrame | None, Any]:
+    """Read what is known about the items, and which of them depend on each other.
+
+    Rows that bring criteria say of these what they are about, and of which prompt they are, where
+    no column does.
+    """
+    clusters: Any = reading.cluster is not None
+    if items not in (None, "-") and list(study.questions) == [IS_MET]:
+        from voirdire.io import read_criteria_metadata
+
+        with suppress(NoDataError):
+            known, prompts = read_criteria_metadata(str(items), columns=slices or None)
+            is_whole = set(study.humans.item.used()) <= prompts.keys()
+            return known, prompts if is_whole and not clusters else clusters
+    return read_items(items, reading, slices, streams=streams), clusters
 
 
 # The call that reads a file ---------------------------------------------------------------------

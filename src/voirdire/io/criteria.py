@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CRITERIA_COLUMNS",
+    "META_EVALUATION",
     "REFERENCE_COLUMNS",
     "check_criteria",
+    "name_criterion",
     "read_criteria",
+    "read_meta_row",
     "read_of_item",
 ]
 
@@ -68,6 +71,39 @@ def read_criteria(row: dict[str, Any]) -> tuple[str, tuple[Criterion, ...]] | No
             raise RowError(f"criteria must differ, got {got(twice)} twice", column=column)
         return column, criteria
     return None
+
+
+META_EVALUATION = {"completion_id", "binary_labels", "anonymized_physician_ids", "rubric"}
+"""Keys of a row of HealthBench's meta-evaluation, which is about one criterion of a response."""
+
+
+def read_meta_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Give a row of HealthBench's meta-evaluation the form of an item; others stay as they are.
+
+    Its item is called ``COMPLETION:KEY``, as labels and verdicts on it are, and its cluster is its
+    prompt.
+    """
+    text = row.get("rubric")
+    if not (row.keys() >= META_EVALUATION and isinstance(text, str) and text.strip()):
+        return row
+    prompt, tag = row.get("prompt"), row.get("category")
+    with suppress(RowError):
+        prompt = _decode(prompt, "prompt") if str(prompt).lstrip().startswith("[") else prompt
+    criterion = {"criterion": text, "tags": [tag] if isinstance(tag, str) else []}
+    of_prompt = row.get("prompt_id")
+    return {
+        "id": f"{row['completion_id']}:{name_criterion(text)}",
+        "prompt": prompt,
+        "response": row.get("completion"),
+        "group": of_prompt,
+        "cluster": of_prompt,
+        "criteria": [criterion],
+    }
+
+
+def name_criterion(text: str) -> str:
+    """Return the key of a criterion with this text."""
+    return Criterion(text=text.strip()).key
 
 
 def read_of_item(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import change_fields, check_count
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.criteria import read_of_item
+from voirdire.io.criteria import read_meta_row, read_of_item
 from voirdire.io.declared import ItemReading
 from voirdire.io.files import DataFile, RowError, files_of, got
 from voirdire.io.messages import check_images
@@ -401,6 +401,8 @@ class ItemReader:
     def make_rows(self, rows: FoundRows) -> FoundRows:
         """Apply `make_item` to every row, which gives one row, several or none."""
         make, key = self.reading.make_item, self.finder.columns.get("id", "id")
+        if make is None and self.reading.criteria:
+            make = read_meta_row
         if make is None:
             yield from rows
             return

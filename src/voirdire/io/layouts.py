@@ -23,11 +23,13 @@ import polars as pl
 from voirdire._messages import shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.criteria import META_EVALUATION, name_criterion
 from voirdire.io.declared import split_names
 from voirdire.io.files import place
 from voirdire.io.pairs import EXCHANGED, PAIRS, exchange_pairs
 from voirdire.io.rows import Rows, Table, line_numbers, table_rows
 from voirdire.io.values import refuse_column, texts
+from voirdire.records.items import IS_MET
 
 if TYPE_CHECKING:
     from voirdire.io.declared import Request
@@ -217,13 +219,37 @@ def name_columns(table: Table, request: Request) -> Table:
 def name_item(table: Table, declared: str | None) -> tuple[Table, Layout | None]:
     """Give an item of several columns, of a known layout or declared as ``a,b``, a column."""
     layout = next((each for each in LAYOUTS if each.keys <= {*table.columns}), None)
-    if layout is not None:
+    if {*META_EVALUATION} <= {*table.columns}:
+        table = _name_criteria(table)
+    elif layout is not None:
         table = _derive(table, "item", [name for name in layout.item if name in table.columns])
     if declared is not None and declared not in table.columns:
         parts = [name.strip() for name in declared.split(",")]
         if len(parts) > 1 and {*parts} <= {*table.columns}:
             table = _derive(table, declared, parts)
     return table, layout
+
+
+def _name_criteria(table: Table) -> Table:
+    """Name the items of HealthBench's meta-evaluation, and its question, as verdicts do."""
+
+    def load(names: Sequence[str]) -> Rows:
+        others = [name for name in names if name not in ("item", "question")]
+        rows = table.load(list(dict.fromkeys([*others, "completion_id", "rubric"])))
+        columns = {name: rows.columns[name] for name in others}
+        if "item" in names:
+            parts = (
+                texts(rows.columns[x], source=table.source) for x in ("completion_id", "rubric")
+            )
+            columns["item"] = [
+                None if None in both else f"{both[0]}:{name_criterion(both[1])}"
+                for both in zip(*parts, strict=True)
+            ]
+        if "question" in names:
+            columns["question"] = [IS_MET] * len(rows.lines)
+        return Rows(columns=columns, lines=rows.lines)
+
+    return replace(table, columns=("item", "question", *table.columns), load=load)
 
 
 def _keep_latest(table: Table) -> Table:

@@ -10,10 +10,12 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.declared import Request
 from voirdire.io.files import DataFile, place
+from voirdire.io.items import stream_items
 from voirdire.io.layouts import name_item
 from voirdire.io.pairs import EXCHANGED, exchange_pairs
 from voirdire.io.rows import open_frame, open_table
 from voirdire.io.values import is_unnamed, numbers, refuse_column, sorts_in, texts
+from voirdire.records.items import split_criteria
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from voirdire.io.files import Source
     from voirdire.io.rows import Column, Table
 
-__all__ = ["metadata_from_frame", "read_metadata"]
+__all__ = ["metadata_from_frame", "read_criteria_metadata", "read_metadata"]
 
 ITEM = "item"
 _NUMBER = r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$"
@@ -83,6 +85,56 @@ def read_metadata(
     is_text = file.format in ("csv", "tsv", "xlsx")
     table = open_table(file, id_column=item or ITEM)
     return _frame(table, item=item, columns=columns, untyped=is_text)
+
+
+def read_criteria_metadata(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    format: FileFormat | None = None,  # noqa: A002  # the word people use for it
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Read what is known of the criteria that the items of a file bring, each an item of its own.
+
+    Parameters
+    ----------
+    source, columns, format
+        As for `read_metadata`.
+
+    Returns
+    -------
+    tuple of polars.DataFrame and dict
+        Metadata as `read_metadata` gives it: `sign` of the points (positive, negative, none), `tag`
+        or, of a tag such as ``axis:accuracy``, a column `axis`, and the texts `prompt`, `response`
+        and `criterion`; and the cluster of each item, its prompt.
+
+    Raises
+    ------
+    NoDataError
+        If no row brings criteria.
+    InputError
+        As `stream_items` does.
+    """
+    rows: list[dict[str, str]] = []
+    clusters: dict[str, str] = {}
+    for batch in stream_items(source, criteria=True, format=format):
+        for part in (part for item in batch.items for part in split_criteria(item)):
+            [each] = part.criteria
+            signs = {0: "none", 1: "positive", -1: "negative"}
+            texts_of = {"response": part.response, "criterion": each.text}
+            if part.prompt:
+                texts_of["prompt"] = part.prompt[-1].content
+            named = (tag.partition(":") for tag in each.tags)
+            tags = {name if value else "tag": value or name for name, _, value in named}
+            sign = signs[(each.points > 0) - (each.points < 0)]
+            rows.append(tags | {"item": part.id, "sign": sign} | texts_of)
+            clusters[part.id] = part.cluster or part.id
+    names = ["item", *dict.fromkeys(name for row in rows for name in row if name != "item")]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), infer_schema_length=None)
+    for name in columns or ():
+        if name not in frame.columns:
+            msg = f"`columns` must be among {', '.join(map(repr, names[1:]))}, got {name!r}."
+            raise InputError(msg)
+    return frame.select("item", *columns) if columns else frame, clusters
 
 
 def metadata_from_frame(

@@ -9,6 +9,7 @@ import numpy as np
 
 from voirdire.judging.binding import BoundCascade, EngineJudge, ask_in_process
 from voirdire.judging.engine import make_function_verdicts
+from voirdire.records.items import split_criteria
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 from voirdire.rubrics import class_probabilities, hard_classes
@@ -105,15 +106,6 @@ def make_verdicts(
         answered_by=answered_by,
         by_rule=frozenset(row.id for row in questions if row.rule is not None),
     )
-
-
-def split_criteria(item: Item) -> list[Item]:
-    """Make an item of each criterion, ``ID:KEY``, that depends on the others of its prompt."""
-    cluster = item.cluster or item.group or item.id
-    return [
-        msgspec.structs.replace(item, id=f"{item.id}:{each.key}", criteria=(each,), cluster=cluster)
-        for each in item.criteria
-    ]
 
 
 def split_answer(item: Item, answer: ItemVerdict) -> list[ItemVerdict]:

@@ -11,7 +11,20 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Criterion", "Dropped", "Failure", "Item", "Message", "Rule", "as_bytes"]
+__all__ = [
+    "IS_MET",
+    "SCORE",
+    "TAG",
+    "Criterion",
+    "Dropped",
+    "Failure",
+    "Item",
+    "Message",
+    "Rule",
+    "as_bytes",
+    "is_share",
+    "split_criteria",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +149,9 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
         return f"c{hashlib.sha256(as_bytes(self.content)).hexdigest()[:10]}"
 
 
+IS_MET = "is_met"
+"""The one question that is asked of all criteria."""
+
 SCORE, TAG = "score", "tag:"
 """What columns call the score of an item by its criteria, and how those by a tag begin."""
 
@@ -200,6 +216,23 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """16 digits of the SHA-256 over the responses alone, which a file of verdicts names."""
         told = [self.response, self.other]
         return f"sha256:{hashlib.sha256(as_bytes(told)).hexdigest()[:16]}"
+
+
+def split_criteria(item: Item) -> list[Item]:
+    """Make an item of each criterion, ``ID:KEY``, that depends on the others of its prompt.
+
+    An item that is called so already, since it is about one criterion, keeps its name.
+    """
+    cluster = item.cluster or item.group or item.id
+    return [
+        msgspec.structs.replace(
+            item,
+            id=item.id if item.id.endswith(f":{each.key}") else f"{item.id}:{each.key}",
+            criteria=(each,),
+            cluster=cluster,
+        )
+        for each in item.criteria
+    ]
 
 
 def as_bytes(told: Any) -> bytes:

@@ -45,6 +45,8 @@ from voirdire.stats.judge_difference import JudgeDifference as JudgeDifference
 from voirdire.stats.judge_difference import compare_judges as compare_judges
 from voirdire.stats.label_arrays import LabelSets as LabelSets
 from voirdire.stats.label_arrays import majority_shares as majority_shares
+from voirdire.stats.macro_f1 import PairwiseF1 as PairwiseF1
+from voirdire.stats.macro_f1 import pairwise_f1 as pairwise_f1
 from voirdire.stats.noise_model import NoiseModel as NoiseModel
 from voirdire.stats.noise_model import fit_noise_model as fit_noise_model
 from voirdire.stats.paired_change import ChangeResult as ChangeResult

@@ -16,6 +16,7 @@ from voirdire._validation import check_choice
 from voirdire.io.cells import label_text
 from voirdire.io.raters import find_loners
 from voirdire.records import Dropped
+from voirdire.records.items import IS_MET
 from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.stats.cautions import list_names
 from voirdire.stats.label_arrays import is_present
@@ -178,6 +179,13 @@ def _panel_cautions(
 ) -> Iterator[Caution]:
     """Find the cautions about every judge's figures."""
     n_labels = len(matrix.universe or ())
+    if matrix.question == IS_MET and matrix.clusters is None:
+        sentence = (
+            "the criteria of one prompt are right and wrong together, and nothing says which "
+            "prompt an item is of: intervals are too narrow, and too many judges pass; name the "
+            "column with `cluster`"
+        )
+        yield make_caution("unclustered_criteria", sentence)
     if not matrix.declared and alignment in ("jaccard_macro", "jaccard_slots", "hamming"):
         sentence = (
             f"the label universe was not declared: it is the union of the {n_labels} labels that "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,10 @@ import numpy as np
 from voirdire import stats
 from voirdire._messages import shorten
 from voirdire._types import QuestionKind, Share  # noqa: TC001  # what reads the JSON looks at the types
+from voirdire.errors import DegenerateDataWarning
 from voirdire.io.cells import label_text
-from voirdire.stats import JudgeDifference, PanelAgreement  # noqa: TC001  # as above
+from voirdire.records.items import IS_MET
+from voirdire.stats import JudgeDifference, PairwiseF1, PanelAgreement  # noqa: TC001  # as above
 from voirdire.stats.label_arrays import is_present
 from voirdire.studies.diagnosis import Diagnosis, SliceReliability, diagnose
 from voirdire.studies.gold import GoldResult, measure_matrix
@@ -120,6 +124,8 @@ class QuestionFindings:
     disputed : tuple of DisputedItem
         Items on which a judge and the annotators disagree most, with their texts where the metadata
         have them; empty for labels that are texts.
+    pairwise_f1 : mapping of str to PairwiseF1
+        Of criteria: by judge the figure of HealthBench's meta-evaluation; else empty.
     """
 
     question: str
@@ -135,6 +141,7 @@ class QuestionFindings:
     reliability: tuple[SliceReliability, ...] = field(default=(), repr=False)
     against_majority: tuple[GoldResult, ...] = field(default=(), repr=False)
     disputed: tuple[DisputedItem, ...] = field(default=(), repr=False)
+    pairwise_f1: Mapping[str, PairwiseF1] = field(default_factory=dict, repr=False)
 
 
 def find_around(
@@ -196,7 +203,23 @@ def find_around(
         reliability=reliability,
         against_majority=tuple(by_majority),
         disputed=disputed,
+        pairwise_f1=_compute_pairwise_f1(matrix, level),
     )
+
+
+def _compute_pairwise_f1(matrix: LabelMatrix, level: float) -> dict[str, PairwiseF1]:
+    """Compute macro F1 of judges of criteria against every label of people."""
+    if matrix.question != IS_MET or matrix.kind != "boolean":
+        return {}
+    code_of = np.array([[False, True].index(label) for label in matrix.categories] + [-1])
+    humans, answers = code_of[matrix.humans], code_of[matrix.answers]
+    about: dict[str, Any] = {"clusters": matrix.clusters, "confidence_level": level}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return {
+            judge: stats.pairwise_f1(answers[:, column], humans, **about)
+            for column, judge in enumerate(matrix.judges)
+        }
 
 
 def _declared_categories(matrix: LabelMatrix) -> list[Any] | None:

@@ -568,6 +568,11 @@ def _agreement(question: Question) -> Iterator[Block]:
     else:
         alpha = say_with_ends(agreement.alpha, agreement.low, agreement.high)
         sentences.append(say("agreement.alpha", alpha=alpha))
+    sentences += [
+        say("agreement.pairwise_f1", judge=Name(judge, 40), people=Decimal(row.people),
+            value=say_with_ends(row.value, row.low, row.high))
+        for judge, row in findings.pairwise_f1.items()
+    ]  # fmt: skip
     yield Words(sentences)
     if findings.agreement is None:
         return

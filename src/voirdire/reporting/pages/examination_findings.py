@@ -269,7 +269,7 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
 # Cautions -----------------------------------------------------------------------------------------
 
 _ORDER = (
-    *("random_person", "turned_round", "majority_copy", "other_scale"),
+    *("random_person", "unclustered_criteria", "turned_round", "majority_copy", "other_scale"),
     *("strange_labels", "strange_annotators"),
     *("chance_annotators", "correction", "few_annotators", "untested_annotators"),
     *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
