@@ -12,7 +12,8 @@ import threading
 import pytest
 
 from servers.faulty import FINAL, UNREADABLE
-from voirdire.web.logs import describe_error, keep_quiet, make_log_config
+from voirdire.adapters.run_notes import describe_error
+from voirdire.web.logs import keep_quiet, make_log_config
 from web.served import odd, serving, until
 
 CANARY = "canary-77c2f1"

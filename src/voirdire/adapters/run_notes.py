@@ -7,6 +7,7 @@ import os
 import traceback
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.training.run import Alarm
 
-__all__ = ["RunNotes", "TroubleLog"]
+__all__ = ["RunNotes", "TroubleLog", "describe_error"]
 
 _log = logging.getLogger("voirdire")
 _of_parents: list[object] = []
@@ -153,13 +154,13 @@ class RunNotes:
 _MOST_KINDS = 100
 _OTHERS = "other reasons"
 _MOST_CAUSES = 5
+_MOST_FRAMES = 12
 
 
 class TroubleLog:
     """Logs each kind of error at its first, 10th, 100th, ... time.
 
-    An exception may carry a response in its message, which a log must not hold: the types of it and
-    of its causes are logged and where they were raised, without any message.
+    An exception may carry a response in its message, which a log must not hold.
     """
 
     def __init__(self, log: logging.Logger) -> None:
@@ -168,12 +169,11 @@ class TroubleLog:
 
     def error(self, what: str, error: BaseException) -> None:
         """Log an exception; `what` says what went wrong, without any text of a response."""
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"
+        described = describe_error(error)
+        place = described.rpartition(" > ")[2]
         before, now = self._count(f"{what} {type(error).__name__} {place}", 1)
         if before == 0:
-            lines = "\n".join(_lines_of(error))
-            self._log.error("%s, the message left out:\n%s", what, lines)
+            self._log.error("%s: %s", what, described)
         elif _is_round(before, now):
             self._log.error("%s, for the %sth time: %s", what, f"{now:,}", type(error).__name__)
 
@@ -206,18 +206,21 @@ def _is_round(before: int, now: int) -> bool:
     return before > 0 and len(str(before)) < len(str(now))
 
 
-def _lines_of(error: BaseException) -> list[str]:
-    """Write types and places, the cause first, without messages and lines of source."""
+def describe_error(error: BaseException) -> str:
+    """Name the types of an error and of its causes, and where they were raised, on one line.
+
+    The first cause comes first. No message is in it: one may quote a response.
+    """
     chain: list[BaseException] = []
     seen: BaseException | None = error
     while seen is not None and seen not in chain and len(chain) < _MOST_CAUSES:
+        while isinstance(seen, BaseExceptionGroup):
+            seen = seen.exceptions[0]
         chain.append(seen)
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-    lines: list[str] = []
+    links = []
     for link in reversed(chain):
-        lines.append(type(link).__qualname__)
-        lines += [
-            f"  {frame.filename}:{frame.lineno} in {frame.name}"
-            for frame in traceback.extract_tb(link.__traceback__)
-        ]
-    return lines
+        frames = traceback.extract_tb(link.__traceback__)[-_MOST_FRAMES:]
+        places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+        links.append(f"{type(link).__qualname__} at {' > '.join(places) or 'an unknown place'}")
+    return ", then ".join(links)

@@ -11,36 +11,26 @@ import logging
 import sys
 import threading
 import time
-import traceback
 from collections import deque
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from voirdire.adapters.run_notes import describe_error
+
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["describe_error", "keep_quiet", "log", "log_access", "log_error", "make_log_config"]
+__all__ = ["keep_quiet", "log", "log_access", "log_error", "make_log_config"]
 
 log = logging.getLogger("voirdire.server")
 _LEVELS = {"voirdire": "INFO", "uvicorn": "INFO", "asyncio": "WARNING", "concurrent": "WARNING"}
 _ACCESS_FIELDS = ("client", "method", "route", "status", "milliseconds")
-_MOST_FRAMES = 12
 _MOST_LINES = 10_000
 _accesses: deque[tuple[Any, ...]] = deque(maxlen=_MOST_LINES)
 _LAST_S = 2.0
 _PAUSE_S = 0.05
-
-
-def describe_error(error: BaseException) -> str:
-    """Name the type of an error and where it was raised, without its message."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
-    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
-    return f"{type(error).__name__} at {' > '.join(places) or 'an unknown place'}"
 
 
 def log_error(what: str, error: BaseException) -> None:

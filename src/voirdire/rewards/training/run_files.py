@@ -8,7 +8,6 @@ import secrets
 import sys
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from voirdire._messages import shorten
 from voirdire.documents import hash_content, open_regular, write_whole
 from voirdire.errors import InputError
 from voirdire.rewards.certification import certified
+from voirdire.rewards.given_weights import write_time
 from voirdire.rewards.training.run import RunAbout
 from voirdire.rewards.training.step_figures import list_class_names, list_paying_by_behavior
 from voirdire.rubrics.rubric import question_document
@@ -150,7 +150,7 @@ def describe_run(
             for row in rubric.questions
             if row.kind == "boolean"
         },
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=write_time(),
         versions=versions,
         is_centered=False,
         certificates=read_states(reward, fingerprint=own.fingerprint),
