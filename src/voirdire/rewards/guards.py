@@ -324,10 +324,11 @@ def choose_guard(  # noqa: C901  # a check a paragraph
             )
         allowed, mean = compute_error(paid) + _ERROR_ALLOWED, float(paid.mean())
         for field, (about, is_doubtful) in _DOUBTFUL.items():
-            held = [mean if is_doubtful(item) else np.inf for item in items]
             if not is_answered and field != "foreign_cap":
                 continue
-            if compute_error(np.minimum(paid, held)) <= allowed:
+            each = zip(items, paid.tolist(), strict=True)
+            held = [mean if x > mean and is_doubtful(item) else x for item, x in each]
+            if compute_error(np.array(held)) <= allowed:
                 caps[field] = mean
             else:
                 notes.append(
