@@ -220,6 +220,11 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_screen(
             serious = [x["id"] for x in found if x["impact"] in ("serious", "critical")]
             assert serious == []
             assert page.evaluate("document.documentElement.scrollWidth") == width
+        settler = person.context.new_page()
+        settler.goto(server.links["coordinator"])
+        settler.wait_for_url("**/study")
+        found = axe.run(settler).response["violations"]
+        assert [x["id"] for x in found if x["impact"] in ("serious", "critical")] == []
         page.goto(page.url.replace("/label", "/label/guide"))
         assert [x for x in axe.run(page).response["violations"] if x["impact"] == "serious"] == []
         assert person.problems == []

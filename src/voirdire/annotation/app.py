@@ -320,13 +320,13 @@ class AnnotationServer:
         )
 
     def _guide(self, request: Request, seat: Seat) -> Response:
-        del seat
         language = self.speaker(request).language
         questions = [_show_question(row, language) for row in self.study.questions]
         description = _in_language(self.study.rubric.description, language)
         return self.render(  # type: ignore[no-any-return]
             "guide.html.j2",
             request,
+            base=_PAGES_OF[seat.role],
             questions=questions,
             paragraphs=[description, *re.split(r"\n\s*\n", self.study.guidelines)],
         )
