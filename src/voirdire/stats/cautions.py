@@ -132,7 +132,7 @@ def _panel_cautions(panel: Panel) -> Iterator[Caution]:
         one, other = panel.sides
         sentence = (
             f"the majority puts {one} and {other} items on the two sides: fewer than "
-            f"{FEW_PER_SIDE} on a side say little about it, and intervals of κ and α are too narrow"
+            f"{FEW_PER_SIDE} on a side say little about it"
         )
         yield make_caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
 

@@ -44,7 +44,8 @@ any): one on which two raters agree, spread evenly over the labels that occur, a
 disagree, spread evenly over the pairs of labels. With two raters and labels this adds half an item
 to each cell of their table, as Jeffreys' prior does. Pseudo-items have two labels: beside items of
 r labels they weigh 2 / r, and in a mean over pairs, of which an item is in p, :math:`p^{-1/2}`. The
-estimate stays that of the items alone.
+estimate stays that of the items alone. Gwet's coefficient has no use for them: it errs only where
+raters agree on all items, and then the share of items on which they do is bounded.
 
 Only labels that occur are counted: there is no table of labels by labels.
 
@@ -72,7 +73,7 @@ import numpy as np
 from voirdire._validation import check_choice
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement.labels import Labels, Weights, code_labels
-from voirdire.stats.intervals import count_units, make_interval
+from voirdire.stats.intervals import clopper_pearson, count_units, make_interval
 from voirdire.stats.label_arrays import pack_labels
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ __all__ = [
 ]
 
 _ITEMS_AT_ONCE = 1 << 15
+
+_ROUNDING = 1e-12
 
 _SMOOTHED = ("fleiss_kappa", "krippendorff_alpha")
 """Coefficients whose intervals count pseudo-items."""
@@ -185,6 +188,13 @@ def _make_result(
         confidence_level=labels.confidence_level,
         least=0.0 if coefficient in ("raw_agreement", "majority_agreement") else -1.0,
     )
+    if coefficient == "gwet_ac" and n_units >= 2 and estimate > 1 - _ROUNDING:
+        # all items agree: the share of them that agree is bounded, chance as it is here
+        codes = labels.codes[labels.codes >= 0]
+        share = np.bincount(codes, minlength=len(labels.values)) / len(codes)
+        _, expected, *_ = _expect(coefficient, labels, share)
+        agree, _ = clopper_pearson(n_units, n_units, labels.confidence_level)
+        low, high = max(1 - (1 - agree) / expected, -1.0), 1.0
     if reason is None and n_units < 2:
         reason = "an interval needs at least two items, or two clusters"
     return AgreementResult(
@@ -833,7 +843,7 @@ def gwet_ac(
     -------
     AgreementResult
         nan without an item with two labels, or with fewer than two categories; the interval is nan
-        with fewer than two such items or clusters, and closes on 1 under perfect agreement.
+        with fewer than two such items or clusters.
 
     Raises
     ------
@@ -849,7 +859,9 @@ def gwet_ac(
     Notes
     -----
     Equations of [1]_, chapters 4 and 5. The interval is symmetric in Fisher's z
-    (`voirdire.stats.intervals`). Reference values in the tests come from irrCAC.
+    (`voirdire.stats.intervals`); where raters agree on all items, its low end is that of Clopper
+    and Pearson for the share of items on which they do, less chance. Reference values in the tests
+    come from irrCAC.
 
     References
     ----------
