@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._types import RubricKind
-from voirdire.cli.calls import require
+from voirdire.cli import options as typed
+from voirdire.cli.calls import require, say
 from voirdire.cli.options import AsJson, NewFile
-from voirdire.cli.printing import Printed, print_json, print_text
+from voirdire.cli.printing import (
+    Printed,
+    Shown,
+    print_json,
+    print_text,
+    progress,
+    say_warnings,
+    start_reading,
+)
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
+from voirdire.rewards import Negative
 
 if TYPE_CHECKING:
     from voirdire.reporting import ResultTables
@@ -57,15 +67,79 @@ def show_command(
 
 
 def check_command(
-    files: Annotated[list[str], Parameter(metavar="FILE...")], /, *, printed: Printed = Printed()
+    files: Annotated[list[str], Parameter(metavar="FILE...")],
+    /,
+    *,
+    verdicts: typed.Sources = [],
+    again: typed.Sources = [],
+    humans: typed.Source = None,
+    only: typed.Only = None,
+    negative: Negative | None = None,
+    output: typed.Output = None,
+    certificate: Path | None = None,
+    shown: Shown = Shown(),
 ) -> None:
-    """Check rubric files: every problem on a line, with file, line and column; exit 1 if any.
+    """Check rubric files, or the criteria that rows of items bring.
+
+    Of a rubric every problem is a line with file, line and column; exit 1 if there is any. Of rows
+    (JSONL, CSV, Parquet, JSON) criteria with wrong signs, repeated ones, contradictions and two
+    claims in one are found by their words; with --verdicts those that always or never hold, or
+    separate no responses; the worst first.
 
     Parameters
     ----------
     files
-        YAML files; - reads standard input.
+        YAML files of rubrics; - reads one from standard input. Or one file of rows.
+    verdicts
+        Verdicts of `voirdire judge --rubric criteria` on the rows; repeatable.
+    again
+        Verdicts of another run of the same judge, made with another --store; repeatable.
+    humans
+        Labels of people on the same responses and criteria: the judge is examined by tag.
+    negative
+        What negative points mean. Default: what most criteria with them say.
+    output
+        Write the rows with the criteria to keep: .jsonl.
+    certificate
+        Write what was shown of the judge by tag here, for `voirdire score --require-certified`.
     """
+    rows = [file for file in files if _holds_rows(file)]
+    given = [verdicts, again, humans, only, negative, output, certificate, shown.report]
+    if not rows:
+        require(not any(given), "Options but `--json` and `--csv` go with a file of rows.")
+        _check_rubrics(files, shown)
+        return
+    require(len(files) == 1, "A file of rows must be the only FILE.")
+    require(verdicts or not (again or humans), "`--again` and `--humans` go with `--verdicts`.")
+    require(humans or not certificate, "`--certificate` goes with `--humans`.")
+    shown.check(output=output, certificate=certificate)
+    start_reading()
+    from voirdire import reporting
+    from voirdire.studies import check_rubric
+
+    with progress("checking"), say_warnings():
+        found = check_rubric(
+            rows[0], verdicts=verdicts or None, again=again, humans=humans, judge=only,
+            negative=negative, output=output,
+        )  # fmt: skip
+    shown.show(found)
+    if certificate is not None and found.certificate is not None:
+        write_text(certificate, reporting.to_json(found.certificate) + "\n")
+        say(f"certificate: {certificate}")
+
+
+def _holds_rows(file: str) -> bool:
+    """Tell a file of rows from a rubric: by its name, and of JSON by how it begins."""
+    name = file.lower()
+    for packed in (".gz", ".bz2", ".xz"):
+        name = name.removesuffix(packed)
+    if name.endswith(".json") and Path(file).is_file():
+        with Path(file).open("rb") as opened:
+            return opened.read(1_024).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    return name.endswith((".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".xlsx"))
+
+
+def _check_rubrics(files: list[str], printed: Printed) -> None:
     checked = {file: _check_file(file) for file in files}
     rubrics = {row["file"]: rubric for row, rubric in checked.values() if rubric is not None}
     contents = [row for row, _ in checked.values()]

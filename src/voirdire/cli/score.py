@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from voirdire import reporting, rewards
 from voirdire.cli import options as typed
@@ -35,6 +37,7 @@ def score_command(
     judge: typed.RewardJudge = None,
     asking: UsualOptions = UsualOptions(),
     rubric: typed.RewardRubric = None,
+    certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
     require_certified: typed.RequireCertified = False,
     shard: typed.Shard = None,
     sample: typed.Sample = None,
@@ -63,6 +66,9 @@ def score_command(
     negative
         With --criteria: what negative points mean. Default: met_is_bad, where no such criterion
         says what a response avoids.
+    certificates
+        With --criteria and --require-certified: what `voirdire rubric check --certificate` wrote;
+        only criteria pay whose judge passed on one of their tags, and failed on none; repeatable.
     clip
         With --criteria: clip the score of each item to 0 and 1, and not only their mean.
     """
@@ -71,8 +77,10 @@ def score_command(
     require(sample is None or is_run, "`--sample` goes with the folder of a training run.")
     if criteria:
         _score_criteria(items, output, settings, verdicts=verdicts, only=only, negative=negative,
-                        must=must, clip=clip, printed=printed)  # fmt: skip
+                        must=must, clip=clip, printed=printed, certificates=certificates,
+                        require_certified=require_certified)  # fmt: skip
         return
+    require(not certificates, "`--certificate` goes with `--criteria`: a reward has its own.")
     require(negative is None and must is None and not clip, "`--negative`, `--must` and `--clip` "
             "go with `--criteria`.")  # fmt: skip
     require(reward is not None, "`--reward` must name the reward's file; or say `--criteria`.")

@@ -22,6 +22,7 @@ __all__ = [
     "META_EVALUATION",
     "REFERENCE_COLUMNS",
     "check_criteria",
+    "list_criteria",
     "name_criterion",
     "read_criteria",
     "read_meta_row",
@@ -42,35 +43,44 @@ _MOST = 10_000
 _MOST_TEXT = 1 << 22
 
 
-def read_criteria(row: dict[str, Any]) -> tuple[str, tuple[Criterion, ...]] | None:
+def read_criteria(
+    row: dict[str, Any], *, may_repeat: bool = False
+) -> tuple[str, tuple[Criterion, ...]] | None:
     """Return the column of a row with criteria, and these; None where it has none.
 
     Raises
     ------
     RowError
-        If they are not a list of texts, if a number of points is none, or two texts are equal.
+        If they are not a list of texts, if a number of points is none, or two texts are equal,
+        unless they may repeat.
     """
-    for column in CRITERIA_COLUMNS:
-        value = row.get(column)
-        if value is None:
-            continue
-        found = _decode(value, column)
-        if isinstance(found, dict):  # a list within an object
-            inner = next((found[name] for name in CRITERIA_COLUMNS if name in found), None)
-            found = inner if isinstance(inner, list) else [found]
-        if not isinstance(found, list):
-            raise RowError(f"criteria must be a list, got {got(value)}", column=column)
-        if not is_unicode(found):
-            raise RowError("criteria must be Unicode, got half a surrogate pair", column=column)
-        if len(found) > _MOST:
-            raise RowError(f"there must be at most {_MOST:,} criteria, got {len(found):,}")
-        criteria = tuple(_read_one(each, column) for each in found)
-        texts = [each.text for each in criteria]
-        if len(set(texts)) < len(texts):
-            twice = next(text for text in texts if texts.count(text) > 1)
-            raise RowError(f"criteria must differ, got {got(twice)} twice", column=column)
-        return column, criteria
-    return None
+    column, found = list_criteria(row)
+    if column is None:
+        return None
+    if not is_unicode(found):
+        raise RowError("criteria must be Unicode, got half a surrogate pair", column=column)
+    if len(found) > _MOST:
+        raise RowError(f"there must be at most {_MOST:,} criteria, got {len(found):,}")
+    criteria = tuple(_read_one(each, column) for each in found)
+    texts = [each.text for each in criteria]
+    if len(set(texts)) < len(texts) and not may_repeat:
+        twice = next(text for text in texts if texts.count(text) > 1)
+        raise RowError(f"criteria must differ, got {got(twice)} twice", column=column)
+    return column, criteria
+
+
+def list_criteria(row: dict[str, Any]) -> tuple[str | None, list[Any]]:
+    """Find the column of a row with criteria, and the list in it as it is written."""
+    column = next((name for name in CRITERIA_COLUMNS if row.get(name) is not None), None)
+    if column is None:
+        return None, []
+    found = _decode(row[column], column)
+    if isinstance(found, dict):  # a list within an object
+        inner = next((found[name] for name in CRITERIA_COLUMNS if name in found), None)
+        found = inner if isinstance(inner, list) else [found]
+    if not isinstance(found, list):
+        raise RowError(f"criteria must be a list, got {got(row[column])}", column=column)
+    return column, found
 
 
 META_EVALUATION = {"completion_id", "binary_labels", "anonymized_physician_ids", "rubric"}
@@ -167,7 +177,7 @@ def _read_one(value: Any, column: str) -> Criterion:
     name = _first(value, _IDS)
     return Criterion(
         text=text.strip(),
-        points=number,
+        points=0.0 if rule is not None and rule.kind == "verifier" else number,
         id=str(name) if isinstance(name, str | int) and str(name) != text else None,
         tags=tuple(tags),
         rule=rule,

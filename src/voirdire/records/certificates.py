@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from voirdire.records.tables import Tabular
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["CERTIFICATE_SCHEMA", "Certificate"]
 

@@ -41,6 +41,7 @@ _KINDS = {
     "batches": "judging.batch_run.BatchRun",
     "mean_expected": "rewards.criteria_scoring.CriteriaScores",
     "parts": "rewards.folder_scoring.FolderScores",
+    "n_left_out": "studies.rubric_check.RubricCheck",
     "n_files_there": "judging.folder_run.FolderSummary",
     "layout": "judging.summary.JudgingSummary",
     "replies": "judging.replies.ReplyListing",

@@ -36,6 +36,7 @@ _VIEWS = {
     "RewardExamination": "reward.reward_view",
     "RewardFit": "reward.fit_view",
     "RewardModel": "reward.model_view",
+    "RubricCheck": "verdicts.check_view",
     "ScoringSummary": "reward.score_view",
     "SeveralJudged": "verdicts.several_view",
     "SynthesisSummary": "reward.synthesis_view",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
@@ -16,17 +17,21 @@ from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.thresholds import get_thresholds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from voirdire.documents import Document
     from voirdire.documents import Path as Keys
+    from voirdire.records import Verdicts
     from voirdire.rewards.model import RewardModel
+    from voirdire.rubrics import Rubric
 
 __all__ = [
     "CertificateState",
     "CertificateStatus",
     "certified",
     "check_certified",
+    "find_certified_tags",
     "list_paying_propositions",
     "make_certificate",
     "read_certificate",
@@ -196,6 +201,15 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
         "Nobody has shown that its judge may replace people there."
     )
     warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
+
+
+def find_certified_tags(
+    certificates: Sequence[Certificate], verdicts: Verdicts, rubric: Rubric, *, tags: Sequence[str]
+) -> dict[str, CertificateState]:
+    """Say by tag, and for all criteria, whether the judge of verdicts on criteria has passed."""
+    about: dict[str, Any] = {"judge": verdicts, "rubric": rubric, "certificates": certificates}
+    model: Any = SimpleNamespace(**about, questions=tuple(tags))
+    return {name: row.state for name, row in certified(model).items()}
 
 
 def _read_status(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -17,6 +16,7 @@ from voirdire.judging.tables import split_criteria
 from voirdire.records.items import SCORE, TAG
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
+from voirdire.rubrics.wording import says_what_is_avoided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,18 +51,6 @@ Negative: TypeAlias = Literal["met_is_bad", "met_is_good"]
 """What negative points mean: that what is described is bad, or that it is good to avoid it."""
 
 MOST_TAGS, _EXAMPLES = 200, 3
-_AVOIDS = re.compile(
-    r"^\W*+(?:\w[\w ]{0,40}[:：]\W*+)?"  # such as "Pitfall: "
-    r"(?:(?:(?:the |an? )?(?:response|answer|reply|model|assistant|it) )?"
-    r"(?:(?:(?:should|must|shall|will|to) )?(?:avoids?|refrains?|abstains?|never|be free of)"
-    r"|(?:do|does|should|must|shall|will|can|could|may)(?: ?not|n['’]t)|(?:is )?free (?:of|from)"
-    r"|(?:contains|makes|has|gives) no|no(?! (?:more|fewer|less|longer|later|earlier)\b)(?= ))\b"
-    r"|(?:[该該此本]?(?:回[答应應复復]|答案|模型|助手)中?)?(?:应该|应当|必须|[应應須需请請])?"
-    r"(?:避免|避开|并?(?:没有|沒有|未)(?![来來经經知能必])|切?勿|无(?:任何|需)"
-    r"|不(?:[得应應要会會能含包提给給存出推建泄透编編夸涉使引]|可(?![靠信行读取控]))))",
-    re.IGNORECASE,
-)
-"""How a text begins that is true of a response which leaves something out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +115,7 @@ class SignCounts:
             if len(self._tags) < MOST_TAGS:
                 self._tags |= dict.fromkeys(each.tags)
             if each.points < 0:
-                avoids = bool(_AVOIDS.search(each.text))
+                avoids = says_what_is_avoided(each.text)
                 self._counts[avoids] += 1
                 if len(self._examples[avoids]) < _EXAMPLES:
                     self._examples[avoids][each.text] = None

@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.io.items import stream_items
 from voirdire.judging.binding import plan_judging
 from voirdire.judging.outputs import TableWriter
-from voirdire.records.items import SCORE, TAG
+from voirdire.records.items import IS_MET, SCORE, TAG
 from voirdire.records.plain import encode_json, without_nan
 from voirdire.records.tables import Tabular
 from voirdire.records.thresholds import get_thresholds
-from voirdire.rewards.certification import read_certificate
+from voirdire.rewards.certification import find_certified_tags, read_certificate
 from voirdire.rewards.criteria import (
     CRITERIA,
     CriteriaRule,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from voirdire.io.declared import ItemReading
     from voirdire.judging.jury import JudgeLike
-    from voirdire.records import Certificate, Item
+    from voirdire.records import Certificate, Criterion, Item
 
 __all__ = ["CriteriaScores", "TagScore", "reward_of_criteria", "score_criteria"]
 
@@ -94,6 +95,8 @@ class CriteriaScores(Tabular, rows="tags"):
         What negative points meant; None where there are none.
     n_dropped : int
         Rows that are no items.
+    n_uncertified : int
+        Criteria that paid nothing, since no certificate says that their judge passed.
     """
 
     output: str
@@ -109,6 +112,7 @@ class CriteriaScores(Tabular, rows="tags"):
     missing: Mapping[str, int] = field(default_factory=dict)
     negative: Negative | None = None
     n_dropped: int = 0
+    n_uncertified: int = 0
 
 
 def score_criteria(
@@ -121,6 +125,8 @@ def score_criteria(
     must: str | None = None,
     clip: bool = False,
     explain: bool = False,
+    certificates: Sequence[Certificate | str | Path] = (),
+    require_certified: bool = False,
     reading: ItemReading | None = None,
     **layout: Any,
 ) -> CriteriaScores:
@@ -148,6 +154,11 @@ def score_criteria(
         Whether the score of each item is clipped to [0, 1]; otherwise only their mean is.
     explain : bool, optional
         Whether a column `criteria` says, as JSON, what each criterion adds.
+    certificates : sequence of Certificate or path, optional
+        Of the judge, by tag, as ``voirdire rubric check --certificate`` writes them.
+    require_certified : bool, optional
+        Whether only criteria pay whose judge passed: on one of their tags, and failed on none;
+        without tags, on all criteria together. Criteria with a rule need no judge.
     reading : ItemReading, optional
         How the file is laid out.
     **layout
@@ -161,7 +172,8 @@ def score_criteria(
     ------
     InputError
         If a criterion with negative points says what a response avoids and `negative` is not said;
-        if no criterion has the tag `must`; if a file cannot be read or written.
+        if no criterion has the tag `must`; if a file cannot be read or written; if certificates are
+        required, and none says that the judge passed.
 
     Warns
     -----
@@ -186,6 +198,17 @@ def score_criteria(
     [threshold] = get_thresholds(stored.verdicts.threshold, [question])
     rule = CriteriaRule(negative=meaning, must=must, clip=clip, tags=tuple(signs.tags))
     tally = _Tally(rule, threshold=float(threshold), explain=explain)
+    states: dict[str, str] | None = None
+    if require_certified:
+        read = [read_certificate(x) if isinstance(x, str | Path) else x for x in certificates]
+        states = dict(find_certified_tags(read, stored.verdicts, rubric, tags=signs.tags))
+        if "passed" not in states.values():
+            msg = (
+                "`require_certified` must find a certificate by which the judge of the verdicts "
+                f"passed on a tag, or on all criteria, got {len(read)}. Write one: voirdire rubric "
+                "check ROWS --verdicts V --humans LABELS --certificate FILE."
+            )
+            raise InputError(msg)
     with ExitStack() as stack:
         writer = stack.enter_context(
             TableWriter(output, source=source, holds="scores",
@@ -194,7 +217,8 @@ def score_criteria(
         for batch in stream_items(source, reading=Reading(**about)):
             writer.set_aside.add(batch.dropped)
             judged = stored.collect(batch.items)
-            writer.add(tally.add(batch.items, judged.probability(question)))
+            items = batch.items if states is None else tally.unpay(batch.items, states)
+            writer.add(tally.add(items, judged.probability(question)))
         writer.publish(tally.columns)
     return tally.sum_up(
         output=str(output),
@@ -202,6 +226,7 @@ def score_criteria(
         fingerprint=stored.verdicts.fingerprint,
         negative=meaning,
         n_dropped=writer.set_aside.count,
+        n_uncertified=tally.n_uncertified,
     )
 
 
@@ -297,11 +322,30 @@ class _Tally:
     def __init__(self, rule: CriteriaRule, *, threshold: float, explain: bool) -> None:
         self._rule, self._threshold, self._explain = rule, threshold, explain
         self._n_items = self._n_scored = self._n_criteria = self._n_missing = 0
+        self.n_uncertified = 0
         self._sums = np.zeros(2)
         self._tags: dict[str, list[float]] = {}
         self._missing: Counter[str] = Counter()
         explained = ("criteria",) if explain else ()
         self.columns = (*_COLUMNS, *explained, *rule.columns[1:])
+
+    def unpay(self, items: Sequence[Item], states: Mapping[str, str]) -> list[Item]:
+        """Take the points off criteria whose judge is not known to have passed."""
+
+        def is_paid(criterion: Criterion) -> bool:
+            named = {states.get(tag) for tag in criterion.tags} or {states[IS_MET]}
+            return criterion.rule is not None or ("passed" in named and "failed" not in named)
+
+        changed = []
+        for item in items:
+            paid = [is_paid(each) for each in item.criteria]
+            self.n_uncertified += paid.count(False)
+            criteria = tuple(
+                each if is_sure else msgspec.structs.replace(each, points=0.0)
+                for each, is_sure in zip(item.criteria, paid, strict=True)
+            )
+            changed.append(msgspec.structs.replace(item, criteria=criteria))
+        return changed
 
     def add(self, items: Sequence[Item], chances: Any) -> pl.DataFrame:
         """Score a batch, whose criteria have these probabilities one after another."""

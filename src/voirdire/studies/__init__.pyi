@@ -42,6 +42,10 @@ from voirdire.studies.reward.result import RewardExamination as RewardExaminatio
 from voirdire.studies.reward.result import RewardNote as RewardNote
 from voirdire.studies.reward.result import Signal as Signal
 from voirdire.studies.reward.settings import RewardExaminationSettings as RewardExaminationSettings
+from voirdire.studies.rubric_check import CriterionFinding as CriterionFinding
+from voirdire.studies.rubric_check import RubricCheck as RubricCheck
+from voirdire.studies.rubric_check import TagFinding as TagFinding
+from voirdire.studies.rubric_check import check_rubric as check_rubric
 from voirdire.studies.watching import WatchedJudge as WatchedJudge
 from voirdire.studies.watching import WatchPlan as WatchPlan
 from voirdire.studies.watching import apply_stop as apply_stop

@@ -623,7 +623,11 @@ def criteria_view(scores: CriteriaScores) -> View:
         name="score",
         meta=say("score.criteria", n=scores.n_scored, items=Count(scores.n_items, "items"),
                  criteria=scores.n_criteria, judge=scores.judge),
-        lead=(say("score.missing", n=scores.n_missing),) if scores.n_missing else (),
+        lead=tuple(
+            say(f"score.{name}", n=n)
+            for name, n in (("missing", scores.n_missing), ("uncertified", scores.n_uncertified))
+            if n
+        ),
         blocks=(Table.of(None, rows, columns, label="score.title"), *say_output(scores.output)),
         notes=(*signs, *list_missing(scores.missing)),
     )  # fmt: skip

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from voirdire.reporting.pages.speech import Said
     from voirdire.rubrics import Rubric
+    from voirdire.studies import RubricCheck
 
 
 _MOST_ITEMS = 1_000
@@ -500,3 +501,70 @@ def rubrics_view(rubrics: Mapping[str, Rubric]) -> View:
         meta=Count(len(rubrics), "rubrics"),
         blocks=(Table.of(None, [*rubrics.items()], columns, label="rubrics.title"),),
     )
+
+
+def check_view(check: RubricCheck) -> View:
+    """Say what is wrong with the criteria of a file, the worst first."""
+    criteria = Count(check.n_criteria, "criteria")
+    signs = check.signs
+    notes: list[Any] = []
+    if signs.n_avoiding:
+        about = {"avoiding": signs.n_avoiding, "doing": signs.n_doing}
+        avoiding = say("check.avoiding", n=signs.n_avoiding)
+        notes.append(say("check.mixed", **about) if signs.n_doing else avoiding)
+    answered = say("check.answered", n=check.n_answered, criteria=criteria)
+    notes.append(answered if check.tags else "check.words_only")
+    if check.dropped:
+        first = Verbatim(check.dropped[0].reason, width=200)
+        notes.append(say("check.dropped", n=Count(check.n_dropped, "rows"), reason=first))
+    pair: list[Column] = [("other", lambda row: Verbatim(row.other or "–", width=300))]
+    answers: list[Column] = ["n_answers", ("share", lambda row: Percent(row.share))]
+    kinds: list[Column] = [
+        ("finding", lambda row: say(f"check.{row[0]}")),
+        ("n_found", itemgetter(1)),
+        ("advice", lambda row: say(f"check.{row[0]}.advice")),
+    ]
+    order = {row.kind: None for row in check.findings}
+    columns: list[Column] = [
+        ("finding", lambda row: say(f"check.{row.kind}")),
+        ("criterion", lambda row: Verbatim(row.text, width=300)),
+        *(pair if check.has_pairs else []),
+        ("points", lambda row: f"{row.points:g}"),
+        "n_prompts",
+        *(answers if check.tags else []),
+    ]
+    return View(
+        name="check",
+        meta=say("check.meta", criteria=criteria, prompts=Count(check.n_prompts, "prompts"),
+                 rows=Count(check.n_rows, "rows")),
+        lead=(say("check.flagged", n=check.n_flagged, criteria=criteria, out=check.n_left_out),)
+        if check.findings
+        else ("check.clean",),
+        todo=(say("check.kept", file=Argument(check.output)),) if check.output else (),
+        blocks=(
+            *([Table.of("check.kinds", [(x, check.counts[x]) for x in order], kinds)]
+              if check.findings else []),
+            *([Table.of("check.findings", check.findings, columns)] if check.findings else []),
+            *([_tag_table(check)] if check.tags else []),
+        ),
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _tag_table(check: RubricCheck) -> Table:
+    has = {name: any(is_defined(getattr(row, name)) for row in check.tags)
+           for name in ("share_changed", "winning_rate")}  # fmt: skip
+    changed: list[Column] = [("share_changed", lambda row: Percent(row.share_changed))]
+    examined: list[Column] = [
+        ("outcome", lambda row: say(f"chip.{row.finding}") if row.finding else "–"),
+        "winning_rate",
+        ("advantage_probability", "advantage"),
+    ]
+    columns: list[Column] = [
+        ("score.tag", lambda row: say("score.all") if row is check.tags[0] else Name(row.tag, 60)),
+        "n_answers",
+        ("share_met", lambda row: Percent(row.share_met)),
+        *(changed if has["share_changed"] else []),
+        *(examined if has["winning_rate"] else []),
+    ]
+    return Table.of("check.tags", check.tags, columns)

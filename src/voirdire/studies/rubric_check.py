@@ -1,0 +1,640 @@
+"""Checks the criteria of items: what words show, what verdicts on responses, and what people."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from voirdire._types import Finding, Share  # noqa: TC001
+from voirdire._validation import check_choice
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.criteria import CRITERIA_COLUMNS, list_criteria, read_criteria
+from voirdire.io.declared import ItemReading, Reading
+from voirdire.io.files import RowError
+from voirdire.io.items import open_items, stream_items
+from voirdire.io.label_reading import read_labels
+from voirdire.io.rows import stream_rows
+from voirdire.judging.outputs import (
+    check_place,
+    explain_write_errors,
+    may_replace,
+    publish,
+    unfinished_folder,
+)
+from voirdire.records import Certificate, Dropped
+from voirdire.records.items import IS_MET, split_criteria
+from voirdire.records.plain import encode_json
+from voirdire.records.tables import Tabular
+from voirdire.records.thresholds import get_thresholds
+from voirdire.rewards.criteria import Negative, Signs
+from voirdire.rewards.verdict_source import open_verdicts
+from voirdire.rubrics import load_rubric
+from voirdire.rubrics.wording import (
+    Claim,
+    claims_two,
+    compare_claims,
+    describes_fault,
+    read_claim,
+    says_what_is_avoided,
+)
+from voirdire.studies.certificate import certify
+from voirdire.studies.whole_study import examine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
+
+    from voirdire.records import Criterion
+    from voirdire.rewards.verdict_source import StoredSource
+
+__all__ = ["CriterionFinding", "FindingKind", "RubricCheck", "TagFinding", "check_rubric"]
+
+FindingKind: TypeAlias = Literal[
+    "wrong_sign", "contradiction", "unconfirmed", "unstable", "duplicate", "near_duplicate",
+    "two_claims", "never_met", "always_met", "separates_nothing",
+]  # fmt: skip
+"""What is wrong with a criterion, the worst first."""
+
+_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+_KEPT: tuple[FindingKind, ...] = ("two_claims",)
+"""Still worth asking, though better in two."""
+
+_MOST_FINDINGS = 10_000
+_MOST_ALIKE = 20  # of one row: more of them say no more
+_MOST_WORDS, _MOST_CLAIMS = 40, 100_000
+_LEVEL = 0.05
+_RARE, _CHANGED, _WRONG = 0.2, 0.1, 0.2
+"""Shares: of the other answer, of answers that changed, and of those that people deny."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionFinding:
+    """What is wrong with a criterion.
+
+    Attributes
+    ----------
+    kind : str
+        What it is.
+    text : str
+        The criterion.
+    other : str or None
+        The one that it repeats or contradicts.
+    points : float
+        The largest, up or down, that it has.
+    n_prompts : int
+        Prompts that bring it.
+    n_answers : int
+        Answers that the finding rests on; 0 where its words show it.
+    share : float
+        Of these answers, those that are met, that changed, or that people deny; nan without any.
+    """
+
+    kind: FindingKind
+    text: str
+    other: str | None = None
+    points: float
+    n_prompts: int
+    n_answers: int = 0
+    share: Share = math.nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagFinding:
+    """What verdicts and people say of the criteria with one tag.
+
+    Attributes
+    ----------
+    tag : str
+        The tag; ``"is_met"`` for all criteria.
+    n_answers : int
+        Verdicts on responses.
+    share_met, share_changed : float
+        Of them, those that are met, and those that another run answers otherwise; nan without any.
+    finding : str or None
+        Of the alternative annotator test of the judge, such as ``"passed"`` and ``"not_shown"``;
+        None where nobody labelled.
+    winning_rate, advantage : float
+        Its figures; nan where there are none.
+    """
+
+    tag: str
+    n_answers: int = 0
+    share_met: Share = math.nan
+    share_changed: Share = math.nan
+    finding: Finding | None = None
+    winning_rate: Share = math.nan
+    advantage: Share = math.nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class RubricCheck(Tabular, rows="findings"):
+    """What is wrong with the criteria that a file of rows brings.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    n_rows, n_dropped, n_prompts, n_criteria : int
+        Rows, those that could not be read, different prompts, and different criteria.
+    n_flagged, n_left_out : int
+        Criteria with a finding, and those of them that should not be kept.
+    counts : mapping of str to int
+        Findings of each kind.
+    signs : Signs
+        How criteria with negative points are worded.
+    findings : tuple of CriterionFinding
+        The worst first, at most 10,000.
+    n_answered : int
+        Criteria with enough answers to say whether they always or never hold; without verdicts 0.
+    tags : tuple of TagFinding
+        By tag, and for all criteria; empty without verdicts.
+    dropped : tuple of Dropped
+        The first rows that could not be read.
+    output : str or None
+        The file of rows with the criteria that should be kept.
+    certificate : Certificate or None
+        Of the judge, by tag, where people labelled.
+    """
+
+    source: str
+    n_rows: int
+    n_dropped: int
+    n_prompts: int
+    n_criteria: int
+    n_flagged: int
+    n_left_out: int
+    counts: Mapping[str, int]
+    signs: Signs
+    findings: tuple[CriterionFinding, ...]
+    n_answered: int = 0
+    tags: tuple[TagFinding, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    output: str | None = None
+    certificate: Certificate | None = field(default=None, repr=False)
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether a finding is about two criteria."""
+        return any(row.other is not None for row in self.findings)
+
+
+def check_rubric(
+    source: str | Path,
+    *,
+    verdicts: Any = None,
+    again: Sequence[Any] = (),
+    humans: Any = None,
+    judge: str | None = None,
+    negative: Negative | None = None,
+    output: str | Path | None = None,
+    reading: ItemReading | None = None,
+) -> RubricCheck:
+    r"""Check the criteria that a file of rows brings; responses are needed for verdicts only.
+
+    Parameters
+    ----------
+    source : str or path
+        The rows, each with criteria; a file, since it is read again.
+    verdicts : path, sequence of paths, or anything that `read_verdicts` reads, optional
+        Verdicts of ``voirdire judge --rubric criteria`` on the rows.
+    again : sequence of the same, optional
+        Further runs of the same judge, without stored replies of the first.
+    humans : path or data frame, optional
+        What people say of the same responses and criteria: items as the verdicts name them.
+    judge : str, optional
+        Whose verdicts count, where they are of several judges.
+    negative : {"met_is_bad", "met_is_good"}, optional
+        What negative points mean; by default what most criteria with them say.
+    output : str or path, optional
+        JSONL of the rows with the criteria that should be kept.
+    reading : ItemReading, optional
+        How the file is laid out.
+
+    Returns
+    -------
+    RubricCheck
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or `again` or `humans` come without `verdicts`.
+    NoDataError
+        If no row has criteria.
+
+    Notes
+    -----
+    *Words* show wrong signs (a criterion with negative points that says what is avoided beside
+    others that say what is done, or the other way round; a fault with positive points), repeated
+    criteria, contradictions and two claims in one. *Verdicts* show criteria that always or never
+    hold: with :math:`n` equal answers the other one has a share below .2 with 95% confidence from
+    :math:`n = 14` on, since :math:`1 - .05^{1/n} < .2`. A criterion separates nothing where
+    responses of every prompt got equal answers, though chance would part some with 95% probability.
+    Answers change, or people deny them, where the lower limit of Clopper and Pearson (one-sided,
+    95%) of that share is above .1, or .2. What people deny goes by their majority.
+    """
+    if verdicts is None and (again or humans is not None):
+        msg = "`verdicts` must be given with `again` and `humans`, got None. Judge the rows first."
+        raise InputError(msg)
+    if negative is not None:
+        check_choice("negative", negative, Negative)
+    layout = reading or ItemReading()
+    known = _Rubrics()
+    for row in _stream(source, layout, known.drop):
+        known.add(*row)
+    if not known.texts:
+        why = f", the first: {known.dropped[0].reason}" if known.dropped else ""
+        msg = (
+            f"{source}: must hold rows with criteria in a column such as 'criteria', got none{why}."
+        )
+        raise NoDataError(msg)
+    findings = [*known.list_findings(negative)]
+    answered, tags, certificate = 0, tuple[TagFinding, ...](), None
+    if verdicts is not None:
+        rubric = load_rubric("criteria")
+        runs = [open_verdicts(x, rubric=rubric, judge=judge) for x in (verdicts, *again)]
+        frame = _collect(source, layout, runs)
+        people = None if humans is None else _read_people(humans)
+        found, answered = _judge_answers(frame, people)
+        findings += [
+            known.describe(kind, text, n_answers=n, share=share) for kind, text, n, share in found
+        ]
+        tags, certificate = _examine_tags(frame, people, runs[0])
+    findings.sort(key=lambda row: (_KINDS.index(row.kind), -row.n_prompts * abs(row.points)))
+    left_out = {row.text for row in findings if row.other is None and row.kind not in _KEPT}
+    related = [row for row in findings if row.other is not None]
+    of_both = {str(row.other) for row in related if row.kind == "contradiction"}
+    n_left_out = len(left_out | {row.text for row in related} | of_both)
+    if output is not None:
+        _write_kept(source, output, layout, left_out=left_out, pairs=known.pairs)
+    return RubricCheck(
+        source=str(source),
+        n_rows=known.n_rows,
+        n_dropped=known.n_dropped,
+        n_prompts=len(known.prompts),
+        n_criteria=len(known.texts),
+        n_flagged=len({row.text for row in findings}),
+        n_left_out=n_left_out,
+        counts=dict(Counter(row.kind for row in findings)),
+        signs=known.signs,
+        findings=tuple(findings[:_MOST_FINDINGS]),
+        n_answered=answered,
+        tags=tags,
+        dropped=tuple(known.dropped),
+        output=None if output is None else str(output),
+        certificate=certificate,
+    )
+
+
+# Words -------------------------------------------------------------------------------------------
+
+
+class _Rubrics:
+    """The criteria of a file, each text once, and which of them belong together."""
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_dropped = 0
+        self.dropped: list[Dropped] = []
+        self.prompts: set[bytes] = set()
+        self.texts: dict[str, list[float]] = {}
+        """Number of prompts, and the largest and the smallest points, of each."""
+        self.pairs: dict[tuple[str, str], list[Any]] = {}
+        """Kind, and number of prompts, of two texts of one item."""
+        self._rows: set[bytes] = set()
+        self._claims: dict[str, Claim] = {}
+
+    def drop(self, dropped: Dropped) -> None:
+        self.n_rows += 1
+        self.n_dropped += 1
+        if len(self.dropped) < _MOST_ALIKE:
+            self.dropped.append(dropped)
+
+    def add(self, row: dict[str, Any], criteria: tuple[Criterion, ...], line: int) -> None:
+        self.n_rows += 1
+        prompt = _hash_prompt(row, line)
+        told = "\n".join(sorted(f"{x.points} {x.text}" for x in criteria))
+        digest = hashlib.sha256(prompt + told.encode()).digest()[:16]
+        if digest in self._rows:  # another response to the same prompt
+            return
+        self._rows.add(digest)
+        self.prompts.add(prompt)
+        for each in criteria:
+            n, most, least = self.texts.get(each.text, (0, each.points, each.points))
+            self.texts[each.text] = [n + 1, max(most, each.points), min(least, each.points)]
+        for one, other, kind in self._relate(criteria):
+            self.pairs.setdefault((one.text, other.text), [kind, 0])[1] += 1
+
+    def _relate(self, criteria: Sequence[Criterion]) -> Iterator[tuple[Criterion, Criterion, str]]:
+        """Find criteria of one item that repeat or contradict earlier ones."""
+        for place, earlier in _find_near([self._read(each.text) for each in criteria]):
+            one, two = criteria[place], criteria[earlier]
+            kind = compare_claims(self._read(one.text), self._read(two.text))
+            if kind == "contradiction" and one.points * two.points < 0:
+                kind = "near_duplicate"  # the same claim, paid for and fined
+            if kind is not None:
+                yield one, two, kind
+
+    def _read(self, text: str) -> Claim:
+        if text not in self._claims:
+            if len(self._claims) > _MOST_CLAIMS:
+                self._claims.clear()
+            self._claims[text] = read_claim(text)
+        return self._claims[text]
+
+    @property
+    def signs(self) -> Signs:
+        """How criteria with negative points are worded."""
+        negative = [text for text, (_, _, least) in self.texts.items() if least < 0]
+        avoiding = [text for text in negative if says_what_is_avoided(text)]
+        doing = [text for text in negative if not says_what_is_avoided(text)]
+        return Signs(n_avoiding=len(avoiding), n_doing=len(doing),
+                     avoiding=tuple(avoiding[:3]), doing=tuple(doing[:3]))  # fmt: skip
+
+    def list_findings(self, negative: Negative | None) -> Iterator[CriterionFinding]:
+        """List what words show."""
+        signs = self.signs
+        meaning = negative or ("met_is_good" if signs.n_avoiding > signs.n_doing else "met_is_bad")
+        for text, (_, most, least) in self.texts.items():
+            avoids = least < 0 and says_what_is_avoided(text)
+            is_wrong = least < 0 and avoids is (meaning == "met_is_bad")
+            if is_wrong or (most > 0 and describes_fault(text)):
+                yield self.describe("wrong_sign", text)
+            if claims_two(text):
+                yield self.describe("two_claims", text)
+        for (one, other), (kind, n) in self.pairs.items():
+            yield self.describe(kind, one, other=other, n_prompts=n)
+
+    def describe(self, kind: Any, text: str, **about: Any) -> CriterionFinding:
+        """Make a finding about a text."""
+        n, most, least = self.texts.get(text, (0, 0.0, 0.0))
+        points = most if abs(most) >= abs(least) else least
+        return CriterionFinding(
+            **{"n_prompts": int(n)} | about, kind=kind, text=text, points=points
+        )
+
+
+def _find_near(claims: Sequence[Claim]) -> list[tuple[int, int]]:
+    """Find the places of claims with the same words, but for one or two, or with like bounds.
+
+    Only those are compared: a row may have 10,000 criteria.
+    """
+    places: dict[Any, list[int]] = {}
+    for place, claim in enumerate(claims):
+        for key in {claim.dress, claim.words, *(each[0] for each in claim.bounds)}:
+            if len(row := places.setdefault(key, [])) < _MOST_ALIKE:
+                row.append(place)
+    pairs = set()
+    for place, claim in enumerate(claims):
+        fewer = [claim.words - {word} for word in claim.words]
+        if 8 < len(claim.words) <= _MOST_WORDS:
+            fewer += [claim.words - {*two} for two in combinations(claim.words, 2)]
+        for key in (claim.dress, claim.words, *fewer, *(each[0] for each in claim.bounds)):
+            pairs |= {(max(x, place), min(x, place)) for x in places.get(key, ()) if x != place}
+    return sorted(pairs)
+
+
+def _hash_prompt(row: dict[str, Any], line: int) -> bytes:
+    names = ("prompt", "messages", "question", "instruction", "conversation", "query")
+    prompt = next((row[name] for name in names if row.get(name)), None)
+    told = json.dumps(line if prompt is None else prompt, sort_keys=True, default=str)
+    return hashlib.sha256(told.encode("utf-8", "replace")).digest()[:16]
+
+
+def _stream(
+    source: str | Path, layout: ItemReading, drop: Callable[[Dropped], object]
+) -> Iterator[tuple[dict[str, Any], tuple[Criterion, ...], int]]:
+    """Read rows with their criteria; those that cannot be read are dropped."""
+    file = open_items(source, layout, held="row")
+    is_row = lambda row: any(name in row for name in CRITERIA_COLUMNS)  # noqa: E731
+    for line, row, _ in stream_rows(file, check_header=lambda _: None, is_row=is_row):
+        if isinstance(row, Dropped):
+            drop(row)
+            continue
+        try:
+            _, criteria = read_criteria(row, may_repeat=True) or ("", ())
+            if not criteria:
+                raise RowError("no criteria")
+            yield row, criteria, line
+        except RowError as error:
+            drop(error.dropped(source=file.name, line=line, item=None))
+
+
+# Verdicts ----------------------------------------------------------------------------------------
+
+
+def _collect(source: str | Path, layout: ItemReading, runs: Sequence[StoredSource]) -> pl.DataFrame:
+    """Collect the answers of each run: a row for each response and criterion."""
+    import polars as pl
+
+    [question] = runs[0].verdicts.questions
+    frames = []
+    settings = vars(layout) | {"criteria": True}
+    for batch in stream_items(source, reading=ItemReading(**settings)):
+        split = [(item, part) for item in batch.items for part in split_criteria(item)]
+        if not split:
+            continue
+        prompts = {
+            item.id: _hash_prompt({"prompt": [[x.role, x.content] for x in item.prompt]}, 0).hex()
+            for item in batch.items
+        }
+        labels = {}
+        for place, run in enumerate(runs):
+            found = run.collect(batch.items)
+            p = found.probability(question)
+            met = found.labels[:, found.questions.index(question)]
+            labels[f"run{place}"] = pl.Series(
+                [
+                    None if math.isnan(x) else bool(y)
+                    for x, y in zip(p.tolist(), met.tolist(), strict=True)
+                ],
+                dtype=pl.Boolean,
+            )
+        about = {
+            "item": [part.id for _, part in split],
+            "text": [part.criteria[0].text for _, part in split],
+            "tags": [list(dict.fromkeys(part.criteria[0].tags)) for _, part in split],
+            "prompt": [prompts[item.id] for item, _ in split],
+        }
+        types = {"tags": pl.List(pl.String)}
+        frames.append(pl.DataFrame(about | labels, schema_overrides=types))
+    if not frames:
+        msg = f"{source}: must hold responses for `verdicts`, got none."
+        raise NoDataError(msg)
+    return pl.concat(frames)
+
+
+def _judge_answers(
+    frame: pl.DataFrame, people: pl.DataFrame | None
+) -> tuple[list[tuple[FindingKind, str, int, float]], int]:
+    """Find criteria by their answers; also say how many had enough of them."""
+    import polars as pl
+
+    found: list[tuple[FindingKind, str, int, float]] = []
+    met = frame.drop_nulls("run0")
+    by_text = met.group_by("text", maintain_order=True).agg(n=pl.len(), share=pl.col("run0").mean())
+    enough = by_text.filter(1 - _LEVEL ** (1 / pl.col("n")) < _RARE)
+    for text, n, share in enough.iter_rows():
+        if share in (0, 1):
+            found.append(("always_met" if share else "never_met", text, n, share))
+    groups = met.group_by("text", "prompt").agg(n=pl.len(), k=pl.col("run0").sum())
+    parted = groups.filter(pl.col("n") > 1).join(by_text.select("text", "share"), on="text")
+    chance = pl.col("share") ** pl.col("n") + (1 - pl.col("share")) ** pl.col("n")
+    parted = parted.group_by("text", maintain_order=True).agg(
+        n=pl.col("n").sum(),
+        share=pl.col("share").first(),
+        is_parted=((pl.col("k") > 0) & (pl.col("k") < pl.col("n"))).any(),
+        chance=chance.log().sum().exp(),
+    )
+    alike = parted.filter(~pl.col("is_parted"), pl.col("share").is_between(0, 1, closed="none"))
+    rows = alike.filter(pl.col("chance") <= _LEVEL).select("text", "n", "share").iter_rows()
+    found += [("separates_nothing", *row) for row in rows]
+    repeats = [frame.select("text", one="run0", other=x) for x in frame.columns if x[:3] == "run"][
+        1:
+    ]
+    if repeats:
+        found += _find_often("unstable", pl.concat(repeats), most=_CHANGED)
+    if people is not None:
+        voted = (
+            people.group_by("item").agg(share=pl.col("label").mean()).filter(pl.col("share") != 0.5)
+        )
+        said = frame.join(voted, on="item").select("text", one="run0", other=pl.col("share") > 0.5)
+        found += _find_often("unconfirmed", said, most=_WRONG)
+    return found, enough.height
+
+
+def _find_often(
+    kind: FindingKind, frame: pl.DataFrame, *, most: float
+) -> Iterator[tuple[FindingKind, str, int, float]]:
+    """Find the criteria of which one answer and the other differ more often than that."""
+    import polars as pl
+    from scipy.special import betaincinv
+
+    rows = frame.drop_nulls().group_by("text", maintain_order=True)
+    counted = rows.agg(n=pl.len(), k=(pl.col("one") != pl.col("other")).sum())
+    for text, n, k in counted.iter_rows():
+        if k and betaincinv(k, n - k + 1, _LEVEL) > most:
+            yield kind, text, n, k / n
+
+
+def _read_people(humans: Any) -> pl.DataFrame:
+    """Read labels of people as truth values: item, rater, label."""
+    import polars as pl
+
+    table = read_labels(humans, role="annotator", reading=Reading(kind="boolean"))
+    frame = table.frame.select(pl.col("item", "rater", "label").cast(pl.String)).drop_nulls()
+    return frame.with_columns(label=pl.col("label") == "true")
+
+
+def _examine_tags(
+    frame: pl.DataFrame, people: pl.DataFrame | None, run: StoredSource
+) -> tuple[tuple[TagFinding, ...], Certificate | None]:
+    """Sum answers up by tag, and examine the judge by tag where people labelled."""
+    import polars as pl
+
+    whole = frame.with_columns(question=pl.lit(IS_MET))
+    by_tag = frame.explode("tags").drop_nulls("tags").with_columns(question="tags")
+    answers = pl.concat([whole.drop("tags"), by_tag.drop("tags")])
+    runs = [name for name in frame.columns if name[:3] == "run"]
+    differ = [(pl.col(name) != pl.col("run0")).cast(pl.Float64) for name in runs[1:]]
+    changed = pl.mean_horizontal(differ) if differ else pl.lit(None, dtype=pl.Float64)
+    counted = answers.group_by("question", maintain_order=True).agg(
+        n=pl.col("run0").count(),
+        met=pl.col("run0").mean(),
+        changed=changed.mean(),
+    )
+    results: dict[str, Any] = {}
+    certificate = None
+    if people is not None:
+        judge, fingerprint = run.verdicts.judge, run.verdicts.fingerprint
+        both = answers.join(people, on="item")
+        humans = both.select("item", "rater", "question", "label", cluster="prompt")
+        judged = answers.filter(pl.col("item").is_in(people["item"].unique().implode()))
+        judges = judged.drop_nulls("run0").select(
+            "item", "question", rater=pl.lit(judge), label="run0", fingerprint=pl.lit(fingerprint)
+        )
+        reading = Reading(kind="boolean")
+        [threshold] = get_thresholds(run.verdicts.threshold, run.verdicts.questions)
+        tables: Any = {
+            "humans": read_labels(humans, role="annotator", reading=reading),
+            "judges": read_labels(judges, role="judge", reading=reading),
+        }
+        found = examine(**tables, clusters=True, around=False)
+        results = {row.question: row for row in found.results}
+        declared = {"threshold": float(threshold), "missing": []}
+        about: Any = {"reading": declared, "rubric_hash": run.rubric.content_hash}
+        certificate = certify(found, **tables, **about)
+    rows = [
+        TagFinding(
+            tag=tag,
+            n_answers=n,
+            share_met=math.nan if met is None else met,
+            share_changed=math.nan if share is None else share,
+            **_sum_up(results.get(tag)),
+        )
+        for tag, n, met, share in counted.iter_rows()
+    ]
+    return tuple(rows), certificate
+
+
+def _sum_up(result: Any) -> dict[str, Any]:
+    if result is None:
+        return {}
+    return {
+        "finding": result.finding,
+        "winning_rate": result.winning_rate,
+        "advantage": result.advantage_probability,
+    }
+
+
+# What to keep ------------------------------------------------------------------------------------
+
+
+def _write_kept(
+    source: str | Path,
+    output: str | Path,
+    layout: ItemReading,
+    *,
+    left_out: set[str],
+    pairs: Mapping[tuple[str, str], Sequence[Any]],
+) -> None:
+    """Write the rows with the criteria that should be kept; rows without any are left out.
+
+    Of criteria that repeat each other the first stays; of a contradiction none does.
+    """
+    target = check_place(Path(output), source=source, what="rows")
+    if not may_replace(target, lambda names: not {*names}.isdisjoint(CRITERIA_COLUMNS)):
+        msg = f"`output` must not replace {str(output)!r}, which holds no criteria. Name another."
+        raise InputError(msg)
+    partners: dict[str, dict[str, str]] = {}
+    for (one, other), (kind, _) in pairs.items():
+        partners.setdefault(one, {})[other] = kind
+        partners.setdefault(other, {})[one] = kind
+    with unfinished_folder(target) as folder, explain_write_errors(target):
+        part = folder / "kept.jsonl"
+        with part.open("wb") as file:
+            for row, criteria, _ in _stream(source, layout, lambda _: None):
+                texts = {each.text for each in criteria}
+                kept: dict[str, int] = {}
+                for place, each in enumerate(criteria):
+                    near = {
+                        x: kind for x, kind in partners.get(each.text, {}).items() if x in texts
+                    }
+                    is_out = each.text in left_out or each.text in kept
+                    if (
+                        not is_out
+                        and "contradiction" not in near.values()
+                        and not near.keys() & kept
+                    ):
+                        kept[each.text] = place
+                column, written = list_criteria(row)
+                if kept and column is not None:
+                    rest = {column: [written[place] for place in kept.values()]}
+                    file.write(encode_json(row | rest) + b"\n")
+        publish(part, target)
