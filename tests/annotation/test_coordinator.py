@@ -9,6 +9,7 @@ import pytest
 from annotation.studies_made import ALL_KINDS, YES_NO, make_items, start
 from voirdire import studies
 from voirdire.annotation import measure_study, open_study, read_judges, watch_study
+from voirdire.errors import NoDataError
 from voirdire.records import Criterion
 from voirdire.rubrics import load_rubric, rubric_from_text
 from voirdire.store import Answer, open_annotations
@@ -183,3 +184,11 @@ def test_the_margin_of_the_study_is_that_of_the_bets(store):
     [found] = watch_study(open_study(store), {("polite", "m"): dict.fromkeys(study.order, True)})
 
     assert (found.plan.epsilon, found.plan.epsilon_mode) == (0.1, "multiplicative")
+
+
+def test_a_judge_of_other_items_is_refused(store, tmp_path):
+    study, _ = start(store, 20)
+    (tmp_path / "judge.csv").write_text("item,question,rater,label\nzz,polite,m,true\n")
+
+    with pytest.raises(NoDataError, match="got none of 'm' on 'polite': its first is 'zz'"):
+        read_judges(study, [tmp_path / "judge.csv"])

@@ -227,6 +227,17 @@ def test_a_stop_at_another_margin_decides_nothing(tmp_path):
         studies.apply_stop(examined, [found], humans=people, judges=judge)
 
 
+def test_a_stop_of_other_people_is_refused(tmp_path):
+    labels, answers, found = watch_and_write(tmp_path / "stop.json")
+    coded = {item: {f"P{who}": x for who, x in row.items()} for item, row in labels.items()}
+    write_files(tmp_path, coded, answers)
+    people, judge = read_files(tmp_path)
+    examined = studies.examine(judges=judge, humans=people)
+
+    with pytest.raises(InputError, match="must be the people of the stop, got none 'ana'"):
+        studies.apply_stop(examined, [found], humans=people, judges=judge)
+
+
 # People ---------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from voirdire._messages import shorten
 from voirdire.annotation.study import COORDINATOR, write_label
+from voirdire.errors import NoDataError
 from voirdire.io import read_labels
 from voirdire.studies import WatchPlan, measure_labelling, watch_judge
 
@@ -42,8 +44,18 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
     -------
     dict
         By question and judge: a label an item, None where the judge failed.
+
+    Raises
+    ------
+    NoDataError
+        If a judge has no item of the study.
     """
     answers: Answers = {}
+    names = {
+        study.name_of(item, key)[1]
+        for item in study.items.values()
+        for key in study.questions_of(item)
+    }
     for file in files:
         for question in study.questions:
             if question.kind == "text":
@@ -56,6 +68,14 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
             for row in range(len(table)):
                 own = answers.setdefault((question.id, table.rater.value(row)), {})
                 own[table.item.value(row)] = table.label.value(row)
+    for (asked, judge), own in answers.items():
+        if names.isdisjoint(own):
+            msg = (
+                f"`judges` must hold items of the study, got none of {shorten(judge)!r} on "
+                f"{shorten(asked)!r}: its first is {shorten(next(iter(own)))!r}, and the "
+                f"study's {shorten(min(names))!r}. Use the same ids."
+            )
+            raise NoDataError(msg)
     return answers
 
 

@@ -466,8 +466,8 @@ def apply_stop(
     Raises
     ------
     InputError
-        If no result is of a watched judge, question, ε and alignment; or if a judge's answers are
-        not those of the stop.
+        If no result is of a watched judge, question, ε and alignment; if a judge's answers are
+        not those of the stop; or if a person of the stop is missing.
     """
     if not stop:
         return examination
@@ -491,6 +491,13 @@ def apply_stop(
             who: {item: row[who] for item, row in each.labels.items() if row.get(who) is not None}
             for who in plan.annotators
         }
+        lost = [who for who, row in by_person.items() if row and who not in humans.raters]
+        if places and lost:
+            msg = (
+                f"`humans` must be the people of the stop, got none {shorten(lost[0])!r} but "
+                f"{list_names(humans.raters)}. Export labels and stop together."
+            )
+            raise InputError(msg)
         _, n_changed = _changed_since(each, humans, by_person)
         for place in places:
             row = examination.results[place]

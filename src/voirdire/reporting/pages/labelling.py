@@ -33,6 +33,7 @@ def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> V
         [row for row in watched if row.result is not None],
         [
             *("question", "judge"),
+            ("n_judged", lambda row: Count(len(row.answers))),
             ("epsilon", "plan.epsilon"),
             ("combined_wealth", lambda row: _enough(row.result.combined_wealth)),
             ("constant_wealth", lambda row: _enough(row.result.constant_wealth)),
