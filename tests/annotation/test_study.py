@@ -155,7 +155,7 @@ def test_labels_that_exist_are_taken_in_once_and_not_asked_again(store, tmp_path
     path = tmp_path / "old.csv"
     path.write_text("item,annotator,label\nitem-0,ana,true\nitem-0,old,false\nitem-1,old,true\n")
 
-    assert [study.take_labels([path]) for _ in range(2)] == [3, 3]
+    assert [study.take_labels([path]) for _ in range(2)] == [(3, []), (3, [])]
 
     assert study.labels().select("item", "annotator", "label").sort("annotator", "item").rows() == [
         ("item-0", "ana", "true"),
@@ -165,6 +165,23 @@ def test_labels_that_exist_are_taken_in_once_and_not_asked_again(store, tmp_path
     assert study.is_done(0, study.task_keys(0)[next(
         key for key, task in study.task_keys(0).items() if task.item == "item-0")])  # fmt: skip
     assert all(study.seat_named("old").number not in people for people in study.people)
+
+
+def test_labels_that_exist_are_of_the_study_and_by_people_who_saw_no_judge(store, tmp_path):
+    study, _ = start(store, 3, rubric=ALL_KINDS)
+    path = tmp_path / "old.csv"
+
+    path.write_text("item,annotator,question,label\nitem-0,ana,tone,warm\nitem-1,ana,tone,hot\n")
+    n, dropped = study.take_labels([path])
+    assert (n, [row.value for row in dropped]) == (1, ["hot"])
+    for bad in ("item-9,ana,tone,warm,", "item-1,ana,tone,warm,gpt"):
+        path.write_text(f"item,annotator,question,label,seen_judge\n{bad}\n")
+        with pytest.raises(InputError, match="labels must be of items of the study, by people who"):
+            study.take_labels([path])
+    path.write_text("item,annotator,question,label\nitem-0,ana,other,warm\n")
+    with pytest.raises(InputError, match="must hold the question asked for"):
+        study.take_labels([path])
+    assert len(study.labels()) == 1
 
 
 def test_criteria_of_an_item_are_named_as_verdicts_name_them(store):

@@ -19,7 +19,7 @@ from voirdire._messages import shorten
 from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.annotation.assignment import BLOCK, Task, assign_people, draw_order, list_tasks
-from voirdire.errors import InputError
+from voirdire.errors import InputError, NoDataError
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 from voirdire.store import Answer, Seat
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from voirdire.records import Dropped
     from voirdire.rubrics import Question, Rubric
     from voirdire.store import AnnotationStore
 
@@ -477,31 +478,41 @@ class Study:
         is_open = (place for place in places if self.order[place] not in self.closed)
         return self.order[: next(is_open, len(self.order))]
 
-    def take_labels(self, files: Iterable[str | Path]) -> int:
-        """Take labels that exist in, and count them; a name without a seat gets one, without items.
+    def take_labels(self, files: Iterable[str | Path]) -> tuple[int, list[Dropped]]:
+        """Take labels that exist in; return how many there are, and what was set aside.
 
-        An item that somebody has labelled already is not asked of that person again.
+        A name without a seat gets one, without items. An item that somebody has labelled already is
+        not asked of that person again.
         """
         from voirdire.io import read_labels
 
         names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
                  for key in self.questions_of(item)}  # fmt: skip
         rows: list[Answer] = []
+        dropped: list[Dropped] = []
         for file in files:
+            lacking: NoDataError | None = None
+            n_before = len(rows)
             for question in self.questions:
-                settings: dict[str, Any] = {"kind": question.kind}
+                about: dict[str, Any] = {"kind": question.kind, "question": question.id}
                 if question.labels and question.kind != "pairwise":
-                    settings["labels"] = list(question.labels)
-                about: Any = {"role": "annotator", "question": question.id}
-                frame = read_labels(file, **about, **settings).frame
-                for name, rater, label in frame.select("item", "rater", "label").iter_rows():
+                    about["labels"] = list(question.labels)
+                try:
+                    table = read_labels(file, role="annotator", **about)
+                except NoDataError as error:  # it may hold another question
+                    lacking = error
+                    continue
+                dropped += table.dropped
+                columns = table.frame.select("item", "rater", "label", "seen_judge")
+                for name, rater, label, seen in columns.iter_rows():
                     item, key = names.get((question.id, name), ("", ""))
-                    if not item:
-                        msg = f"{file}: items must be those of the study, got {shorten(name)!r}."
-                        raise InputError(f"{msg} Leave it out.")
-                    value = label == "true" if question.kind == "boolean" else label
+                    if not item or seen is not None:
+                        rule = "labels must be of items of the study, by people who saw no judge"
+                        msg = f"{file}: {rule}, got one of {shorten(name)!r}. Leave it out."
+                        raise InputError(msg)
                     seat = self._seat_of_past(rater)
                     told = f"{self.key}\0{seat}\0{item}\0{key}"
+                    value = label == "true" if question.kind == "boolean" else label
                     rows.append(
                         Answer(
                             uuid=str(uuid.uuid5(uuid.NAMESPACE_URL, told)),
@@ -511,9 +522,11 @@ class Study:
                             value=json.dumps(value),
                         )
                     )
+            if lacking is not None and len(rows) == n_before:
+                raise lacking
         self._store.insert([(self.key, row) for row in rows])
         self._replay()
-        return len(rows)
+        return len(rows), dropped
 
     def _seat_of_past(self, name: str) -> int:
         for seat in self.seats:

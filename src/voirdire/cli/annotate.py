@@ -112,7 +112,9 @@ def annotate_command(
                 guidelines="" if guidelines is None else guidelines.read_text("utf-8"),
             )
         if labels:
-            say(f"labels taken in: {study.take_labels(labels):,}")
+            n, dropped = study.take_labels(labels)
+            say(f"labels taken in: {n:,}")
+            say_drops(dropped)
 
         def tell(address: str) -> None:
             people = [seat for seat in study.seats if seat.role == "annotator" and seat.digest]
