@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "OpenRlhfReward",
     "openrlhf_response",
+    "read_label",
     "read_openrlhf_request",
 ]
 
@@ -184,7 +185,7 @@ def _turns(
 ) -> list[Turn]:
     turns: list[Turn] = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
-        said = _read_label(label)
+        said = read_label(label)
         behavior, shown = said.get("behavior"), said.get("prompt")
         response = _response(query, prompt, end_tokens)
         # where a template ends its turns by a token, what has none was cut off
@@ -207,7 +208,7 @@ def _turns(
     return turns
 
 
-def _read_label(label: Any) -> dict[str, Any]:
+def read_label(label: Any) -> dict[str, Any]:
     """Read a label; what is no object is the id of a behavior."""
     if isinstance(label, dict):
         return label

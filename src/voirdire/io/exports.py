@@ -9,6 +9,7 @@ top level                                      read as
 object                                         alt-test authors' JSON
 list of objects with `data` and `annotations`  Label Studio
 list of objects with `responses`               Argilla
+keys of a tool, see `voirdire.io.tools`        its scores
 any other list of objects                      rows
 =============================================  =======================
 """
@@ -35,6 +36,7 @@ from voirdire.io.rows import (
     table_of_objects,
     table_rows,
 )
+from voirdire.io.tools import read_eval_log, read_tool_export
 from voirdire.io.values import CodedColumn, code_names, format_name
 from voirdire.records import Dropped
 
@@ -52,6 +54,8 @@ def open_labels(source: Source, request: Request) -> Table:
         shape, written = written, "json"
         if isinstance(source, str | Path) and Path(source).suffix in (".jsonl", ".ndjson"):
             written = "jsonl"
+    if isinstance(source, str | Path) and Path(source).suffix == ".eval":
+        return read_eval_log(source, request)
     file = DataFile(
         source,
         format=written,
@@ -87,9 +91,13 @@ def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
     name = file.name
     if file.format == "jsonl":
         rows, lines = read_objects(file)
+        if shape is None and (export := read_tool_export(rows, request, source=name)) is not None:
+            return export
     else:
         rows = read_document(file)
         _check_document(rows, shape=shape, source=name)
+        if shape is None and (export := read_tool_export(rows, request, source=name)) is not None:
+            return export
         if isinstance(rows, dict):
             if shape is not None or (found := _rows_in(rows)) is None:
                 return table_of_mapping(rows, source=name, request=request)

@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from voirdire.adapters.gym import answer_gym, read_gym_request, read_slime_request
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request
 from voirdire.errors import InputError
 from voirdire.rewards.training.run_files import PARTS
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from voirdire.records import Item
-    from voirdire.rewards.live import LiveReward
+    from voirdire.rewards.live import LiveReward, LiveScores, Turn
 
 __all__ = ["create_app", "is_loopback"]
 
@@ -119,6 +120,9 @@ def create_app(live: LiveReward, *, settings: ServerSettings | None = None) -> S
     of_reward = [
         Route("/v1/rewards", routes.rewards, methods=["POST"]),
         Route("/openrlhf", routes.openrlhf, methods=["POST"]),
+        Route("/seed_session", routes.seed_session, methods=["POST"]),
+        Route("/verify", routes.verify, methods=["POST"]),
+        Route("/slime", routes.slime, methods=["POST"]),
         get("/v1/reward", service.describe),
     ]
     listed = [
@@ -323,6 +327,45 @@ class _Routes:
                 scores = (await service.reward_turns(turns, end=end, whole=True))[0]
                 await service.write_record([scores], turns, None, run)
         return answer_json(openrlhf_response(scores or service.give_nothing(turns), missing))
+
+    async def seed_session(self, request: Request) -> Response:
+        """Answer NeMo Gym, which begins every task so: nothing is kept of it."""
+        await self._body(request)
+        return answer_json({})
+
+    async def verify(self, request: Request) -> Response:
+        """Answer NeMo Gym: the row comes back with its reward, or with its failure."""
+        document = read_body(await self._body(request), dict[str, Any])
+        scores = await self._reward_one(request, read_gym_request, document)
+        return answer_json(answer_gym(document, scores))
+
+    async def slime(self, request: Request) -> Response:
+        """Answer slime with a number; a missing reward is the declared one."""
+        missing = self._service.missing
+        if missing is None:
+            msg = "This reward knows no mean. Start the server with --missing-reward."
+            raise RefusedError("no_number", msg)
+        document = read_body(await self._body(request), dict[str, Any])
+        scores = await self._reward_one(request, read_slime_request, document)
+        return answer_json(missing.columns(scores)["score"][0])
+
+    async def _reward_one(
+        self, request: Request, read: Callable[[Any], Turn], document: dict[str, Any]
+    ) -> LiveScores:
+        """Reward one response in the form of a trainer; it waits for its place in the queue."""
+        service, run = self._service, _read_run(request, None)
+        try:
+            turns = [read(document)]
+        except InputError as error:
+            raise RefusedError("wrong_form", str(error)) from None
+        service.check_stopped(run)
+        end = time.monotonic() + service.live.settings.deadline_s
+        if not await service.queue.wait_for_place(1, end=end):
+            return service.give_nothing(turns)
+        with service.queue.hold(1):
+            [scores] = await service.reward_turns(turns, end=end)
+            await service.write_record([scores], turns, None, run)
+        return scores
 
     async def systemone(self, request: Request) -> Response:
         """Answer questions about a state."""
