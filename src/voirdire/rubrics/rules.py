@@ -55,6 +55,10 @@ def read_rule(document: Any, *, may_call: bool = True) -> Rule:
     may_call : bool, optional
         Whether it may name a function; data may not.
 
+    Returns
+    -------
+    Rule
+
     Raises
     ------
     InputError
@@ -93,10 +97,20 @@ def rule_document(rule: Rule) -> dict[str, Any]:
 
 
 def apply_rule(rule: Rule, item: Item) -> float | Failure:
-    """Answer by a rule: 1.0 where it holds of the response of an item, else 0.0.
+    """Answer by a rule.
 
-    A rule that cannot say gives a `Failure`: a function that raises, a text that is too long for a
-    regular expression.
+    Parameters
+    ----------
+    rule : Rule
+        As `read_rule` gives it.
+    item : Item
+        Whose response it is about.
+
+    Returns
+    -------
+    float or Failure
+        1.0 where the rule holds, else 0.0; a `Failure` where it cannot say: a function that raises,
+        a text that is too long for a regular expression.
     """
     holds = _CHECKS[rule.kind](rule, item)
     return holds if isinstance(holds, Failure) else float(holds is not rule.negated)
