@@ -70,7 +70,7 @@ _SAMPLE = 50
 
 SAID_COLUMNS = (
     *("item", "judge", "question", "label", "probability", "failure", "behavior", "source"),
-    "reason",
+    *("reason", "contradicts"),
 )
 TEXT_COLUMNS = ("prompt", "response")
 _NOT_ASKED = (

@@ -34,6 +34,8 @@ class Ask:
         Of the instructions and questions.
     swapped : bool
         Whether a pair of responses is shown with B first.
+    reasons : bool
+        Whether a sentence of reason stands before each answer, under ``ID.reason``.
     """
 
     questions: tuple[Question, ...]
@@ -41,6 +43,7 @@ class Ask:
     mode: Mode = "joint"
     language: Language = "en"
     swapped: bool = False
+    reasons: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,11 @@ class Answers:
     spread : tuple of float or None
         Per question the standard deviation of a scale, and nan where the question is no scale; None
         where no distribution was given.
+    reasons : tuple of str or None
+        Per question the reason before its answer; None where none were asked for.
     """
 
     values: tuple[Answer | Failure, ...]
     missing_mass: tuple[float, ...] | None = None
     spread: tuple[float, ...] | None = None
+    reasons: tuple[str, ...] | None = None

@@ -372,6 +372,9 @@ def _bind_judge(judge: Any, rubric: Rubric, *, judged: Judged) -> Answerer:
 
 def bind_model(judge: LlmJudge, rubric: Rubric) -> BoundJudge:
     """Bind a language model to a rubric."""
+    if rubric.reasons and judge.probability == "decision":
+        msg = f"`rubric` must not ask a decision model for `reasons`, got {_quote(rubric.name)}."
+        raise InputError(f"{msg} Ask a language model, or leave them out.")
     known = judge.known_calibration
     calibration = {} if known is None else {"calibration": known.content_hash}
     asking = judge.asking
@@ -475,7 +478,9 @@ def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
     """
     documents = [question_document(row) for row in rubric.questions if row.rule is None]
     questions = None if asking.get("mode") == "single" else documents
-    return hash_content({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})
+    reasons = {"reasons": True} if rubric.reasons else {}
+    told = {"asking": asking, "prompt": PROMPT_VERSION, "questions": questions}
+    return hash_content(told | reasons)
 
 
 def _hash_plan(judge: Answerer, *, rubric: Rubric, threshold: Threshold, judged: Judged) -> str:

@@ -128,6 +128,11 @@ class CallPlan:
     specs: tuple[CallSpec, ...]
     shares_fence: bool = False
 
+    @property
+    def asks_reasons(self) -> bool:
+        """Whether a reason stands before each answer."""
+        return any(spec.ask.reasons for spec in self.specs)
+
     def apply_rules(self, item: Item) -> dict[int, Answer | Failure]:
         """Answer the questions that have a rule, by their places."""
         rules = ((place, row.rule) for place, row in enumerate(self.questions))
@@ -160,7 +165,8 @@ def plan_criteria(judge: LlmJudge, rubric: Rubric, criteria: Sequence[Criterion]
     for start in range(0, len(asked), most):
         places = tuple(asked[start : start + most])
         digest = hash_content(sorted(questions[place].id for place in places))[7:23]
-        for spec in _plan_parts(judge, questions, {"criteria": places}, pairwise=False):
+        about = {"pairwise": False, "reasons": rubric.reasons}
+        for spec in _plan_parts(judge, questions, {"criteria": places}, **about):
             name = spec.name.replace("criteria", f"criteria/{digest}", 1)
             specs.append(replace(spec, name=name))
     return CallPlan(questions=questions, specs=tuple(specs))
@@ -183,7 +189,8 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
         parts = _split_questions(questions, places)
     if judge.mode == "single":
         parts = {_name_single_call(rubric.questions[place]): (place,) for place in places}
-    specs = _plan_parts(judge, questions, parts, pairwise=is_pairwise)
+    about = {"pairwise": is_pairwise, "reasons": rubric.reasons}
+    specs = _plan_parts(judge, questions, parts, **about)
     return CallPlan(
         questions=rubric.questions, specs=tuple(specs), shares_fence=judge.mode == "single"
     )
@@ -195,6 +202,7 @@ def _plan_parts(
     parts: Mapping[str, tuple[int, ...]],
     *,
     pairwise: bool,
+    reasons: bool,
 ) -> list[CallSpec]:
     """Plan a call for each part of the questions, each sample and each order of a pair."""
     is_decision = judge.probability == "decision"
@@ -209,6 +217,7 @@ def _plan_parts(
             mode=judge.mode,
             language=judge.language,
             swapped=swapped,
+            reasons=reasons,
         )
         words = (part, "" if sample is None else f"sample{sample}", "swapped" if swapped else "")
         specs.append(
@@ -352,7 +361,8 @@ def show_prompt(
     questions = questions if mode == "joint" else questions[:1]
     n_shown = 0 if n_examples is None and mode == "joint" else n_examples
     questions = tuple(limit_examples(row, n_shown) for row in questions)
-    ask = Ask(questions=questions, probability=probability, mode=mode, language=language)
+    about: dict[str, Any] = {"mode": mode, "language": language, "reasons": asked.reasons}
+    ask = Ask(questions=questions, probability=probability, **about)
     words = read_words(language)
     shown = item or Item(
         id="sample",

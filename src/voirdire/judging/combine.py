@@ -51,6 +51,8 @@ class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         Whether all replies came from the store.
     answered_by : str or None
         The judge that the item was passed to, answered or not; None where there is only one judge.
+    reasons : tuple of str or None
+        The reason of each answer, empty where there is none; None where none were asked for.
     """
 
     values: tuple[Answer | None, ...]
@@ -59,6 +61,7 @@ class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     spread: tuple[float, ...] | None = None
     is_stored: bool = False
     answered_by: str | None = None
+    reasons: tuple[str, ...] | None = None
 
 
 def failed_verdict(n_questions: int, why: str) -> ItemVerdict:
@@ -141,7 +144,18 @@ def combine_outcomes(
         missing_mass=masses,
         spread=spread,
         is_stored=is_stored,
+        reasons=_collect_reasons(outcomes, calls) if calls.asks_reasons else None,
     )
+
+
+def _collect_reasons(outcomes: Sequence[Outcome[Answers]], calls: CallPlan) -> tuple[str, ...]:
+    """Take the first reason that was given for each answer."""
+    reasons = [""] * len(calls.questions)
+    for outcome, spec in zip(outcomes, calls.specs, strict=True):
+        given = None if outcome.value is None else outcome.value.reasons
+        for place, reason in zip(spec.places, given or (), strict=False):
+            reasons[place] = reasons[place] or reason
+    return tuple(reasons)
 
 
 def add_rules(verdict: ItemVerdict, by_rule: Mapping[int, Answer | Failure]) -> ItemVerdict:

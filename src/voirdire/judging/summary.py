@@ -289,6 +289,9 @@ class RunRecord:
         if isinstance(self._plan.judge, BoundCascade):
             first = self._plan.judge.answerers[0]
             sums["kept"] += sum([answer.answered_by == first for answer in answers])
+        for name, reasons in details.reasons.items():
+            sums["reasons"] += sum(map(bool, reasons))
+            sums["contradicts"] += sum(details.contradicts[name])
         mass = details.missing_mass
         sums["mass"] += np.nan_to_num(mass).sum(axis=0)
         sums["with mass"] += (~np.isnan(mass)).sum(axis=0)
@@ -347,6 +350,9 @@ class RunRecord:
             if n := sums[key]:
                 is_all = n == n_items and key == "no behavior"
                 notes.append(f"{'the' if is_all else f'{n:,} of {n_items:,}'} {note}")
+        if n := sums["contradicts"]:
+            opposed = "reasons say the opposite of their answers, see the column `contradicts`"
+            notes.append(f"{n:,} of {sums['reasons']:,} {opposed}")
         return tuple(notes)
 
     def summarize_calls(self) -> CallSummary | None:

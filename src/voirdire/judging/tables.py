@@ -13,6 +13,7 @@ from voirdire.records.items import split_criteria
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 from voirdire.rubrics import class_probabilities, hard_classes
+from voirdire.rubrics.wording import contradicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,12 @@ def make_verdicts(
     probabilities = _make_columns([answer.values for answer in answers], asked)
     details = None
     if isinstance(judge, EngineJudge):
+        limits = get_thresholds(plan.threshold, rubric.propositions)
+        reasons = {
+            row.id: tuple(x.reasons[place] if x.reasons else "" for x in answers)
+            for place, row in enumerate(questions)
+            if any(x.reasons and x.reasons[place] for x in answers)
+        }
         nothing = (None,) * len(questions)
         details = CallDetails(
             labels={
@@ -79,6 +86,21 @@ def make_verdicts(
                 if row.kind == "scale" and any(answer.spread for answer in answers)
             },
             numeric=frozenset(row.id for row in questions if row.kind == "scale"),
+            reasons=reasons,
+            contradicts={
+                row.id: tuple(
+                    row.kind == "boolean"
+                    and not np.isnan(p := probabilities[n, columns[place]])
+                    and contradicts(
+                        reason,
+                        item.criteria[0].text if rubric.of_item else " ".join(row.text.values()),
+                        answer=bool(p >= limits[columns[place]]),
+                    )
+                    for n, (item, reason) in enumerate(zip(items, reasons[row.id], strict=True))
+                )
+                for place, row in enumerate(questions)
+                if row.id in reasons
+            },
         )
     answered_by = sources = None
     if rubric.of_item and any(item.criteria[0].rule is not None for item in items):
@@ -122,6 +144,7 @@ def split_answer(item: Item, answer: ItemVerdict) -> list[ItemVerdict]:
             failures=((0, failures[k]),) if k in failures else (),
             missing_mass=None if masses[k] is None else (masses[k],),
             spread=None,
+            reasons=None if answer.reasons is None else (*answer.reasons, *[""] * n)[k : k + 1],
         )
         for k in range(n)
     ]

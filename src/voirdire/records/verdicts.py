@@ -65,7 +65,7 @@ LONG_COLUMNS = (
     "failure",
     "fingerprint",
 )
-_MORE_COLUMNS = {"response_hash", "missing_mass", "spread"}
+_MORE_COLUMNS = {"response_hash", "missing_mass", "spread", "reason", "contradicts"}
 """What may stand behind them."""
 
 _FRACTIONS = {"probability", "missing_mass"}
@@ -90,6 +90,11 @@ class CallDetails:
         unless a decision model gave them.
     numeric : frozenset of str
         Questions that are answered with numbers.
+    reasons : mapping of str to tuple of str
+        The reason of each answer, one per item, empty where there is none; no questions where none
+        were asked for.
+    contradicts : mapping of str to tuple of bool
+        Whether a reason says the opposite of its answer.
     """
 
     labels: Mapping[str, tuple[Any, ...]] = field(repr=False)
@@ -97,6 +102,8 @@ class CallDetails:
     missing_mass: NDArray[np.float64] = field(repr=False)
     spread: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     numeric: frozenset[str] = frozenset()
+    reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    contradicts: Mapping[str, tuple[bool, ...]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -575,7 +582,9 @@ class Verdicts:
                 },
                 label_failures=moved(part.label_failures for part in details),
                 missing_mass=np.concatenate([part.missing_mass for part in details]),
-                spread=_chain_spreads(details),
+                spread=_chain(details, "spread", np.nan),
+                reasons=_chain(details, "reasons", ""),
+                contradicts=_chain(details, "contradicts", False),  # noqa: FBT003
             ),
         )
 
@@ -584,15 +593,12 @@ class Verdicts:
         return replace(self, completion_classes=(), **nothing, **changed)
 
 
-def _chain_spreads(details: Sequence[CallDetails]) -> dict[str, tuple[float, ...]]:
-    """Put spreads under each other; of a part without any they are nan."""
-    names = dict.fromkeys(chain.from_iterable(part.spread for part in details))
+def _chain(details: Sequence[CallDetails], what: str, nothing: Any) -> dict[str, tuple[Any, ...]]:
+    """Put columns of details under each other; a part without one has nothing in each place."""
+    parts = [(len(part.missing_mass), getattr(part, what)) for part in details]
+    names = dict.fromkeys(chain.from_iterable(columns for _, columns in parts))
     return {
-        name: tuple(
-            chain.from_iterable(
-                part.spread.get(name, [np.nan] * len(part.labels[name])) for part in details
-            )
-        )
+        name: tuple(chain.from_iterable(row.get(name, [nothing] * n) for n, row in parts))
         for name in names
     }
 
@@ -714,6 +720,7 @@ def _long_frame(verdicts: Verdicts) -> pl.DataFrame:
         known = pl.DataFrame(reasons, ["row", "code", "reason"], orient="row")
         frame = frame.join(known, on=["row", "code"], how="left", maintain_order="left")
         frame = frame.with_columns(failure=pl.coalesce("reason", "failure"))
+    frame = _add_reasons(frame, details, names)
     frame = frame.sort("row", maintain_order=True)
     at_item, hashes = frame["row"], verdicts.response_hashes
     return frame.with_columns(
@@ -731,6 +738,27 @@ def _long_frame(verdicts: Verdicts) -> pl.DataFrame:
         *["response_hash"] * (hashes is not None),
         *["missing_mass"] * (details is not None),
         *["spread"] * bool(details is not None and details.spread),
+        *["reason", "contradicts"] * bool(details is not None and details.reasons),
+    )
+
+
+def _add_reasons(
+    frame: pl.DataFrame, details: CallDetails | None, names: Sequence[str]
+) -> pl.DataFrame:
+    """Add the reason of each answer, and whether it says the opposite of the answer."""
+    if details is None or not details.reasons:
+        return frame
+    n_items = len(details.missing_mass)
+    reasons = [details.reasons.get(name, ("",) * n_items) for name in names]
+    opposed = [details.contradicts.get(name, (False,) * n_items) for name in names]
+    at = frame["code"] * n_items + frame["row"]
+    has_reason = pl.col("reason") != ""
+    return frame.with_columns(
+        reason=pl.Series(list(chain.from_iterable(reasons))).gather(at),
+        contradicts=pl.Series(list(chain.from_iterable(opposed))).gather(at),
+    ).with_columns(
+        reason=pl.when(has_reason).then("reason"),
+        contradicts=pl.when(has_reason).then("contradicts"),
     )
 
 

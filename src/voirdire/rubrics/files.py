@@ -279,6 +279,7 @@ class RubricForm(Form):
     class_rule: ClassRule = "exact"
     threshold: Annotated[Number, Field(gt=0, lt=1)] | None = None
     of_item: bool = False
+    reasons: bool = False
     questions: Annotated[list[Any], Field(min_length=1, max_length=MOST_QUESTIONS)]
     expressions: (
         Annotated[dict[Identifier, Expression], Field(max_length=MOST_EXPRESSIONS)] | None
@@ -334,6 +335,7 @@ def read_rubric_form(document: Document) -> Rubric:
         class_rule=class_rule,
         threshold=whole.threshold,
         of_item=whole.of_item,
+        reasons=whole.reasons,
         source=document.source,
     )
     conditions = {name: row.unacceptable_when for name, row in behaviors.items()}
@@ -559,6 +561,7 @@ def rubric_to_yaml(rubric: Rubric) -> str:
         "class_rule": None if rubric.class_rule == "exact" else rubric.class_rule,
         "threshold": rubric.threshold,
         "of_item": rubric.of_item or None,
+        "reasons": rubric.reasons or None,
     }
     parts = [_dump({key: value for key, value in head.items() if value not in (None, {})})]
     parts += _dump_entries("questions", [[_write_question(row)] for row in rubric.questions])

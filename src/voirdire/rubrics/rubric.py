@@ -225,6 +225,8 @@ class Rubric:
         the judge says, or else it is 1/2.
     of_item : bool
         Whether its one proposition is asked of every criterion that an item brings.
+    reasons : bool
+        Whether a language model gives a sentence of reason before each answer.
     source : str
         The file it came from, for messages; not part of its content.
     """
@@ -238,6 +240,7 @@ class Rubric:
     class_rule: ClassRule = "exact"
     threshold: float | None = None
     of_item: bool = False
+    reasons: bool = False
     source: str = field(default="<memory>", compare=False)
 
     @cached_property
@@ -382,6 +385,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
     """
     return {
         **({"of_item": True} if rubric.of_item else {}),
+        **({"reasons": True} if rubric.reasons else {}),
         "schema": RUBRIC_SCHEMA,
         "name": rubric.name,
         "version": rubric.version,

@@ -16,8 +16,17 @@ from typing import Any, Literal, TypeAlias
 
 import yaml  # type: ignore[import-untyped]
 
-__all__ = ["Claim", "Relation", "claims_two", "compare_claims", "describes_fault", "read_claim",
-           "says_what_is_avoided", "strip_dress"]  # fmt: skip
+__all__ = [
+    "Claim",
+    "Relation",
+    "claims_two",
+    "compare_claims",
+    "contradicts",
+    "describes_fault",
+    "read_claim",
+    "says_what_is_avoided",
+    "strip_dress",
+]
 
 Relation: TypeAlias = Literal["duplicate", "near_duplicate", "contradiction"]
 """How two criteria of one item belong together."""
@@ -125,6 +134,38 @@ def claims_two(text: str) -> bool:
         if before.strip() and (is_verb or is_gerund or is_third):
             return True
     return False
+
+
+_SAYS_NO = re.compile(
+    r"^(?:no|false)\b[,.:;]|(?:\bnot|n't)(?: \w+)? (?:meet|satisfy|satisfied|fulfil|met\b|true\b)"
+    r"|\b(?:answer|verdict) is (?:no|false)\b"
+    r"|^否|(?:不|未|没有?)(?:能)?(?:满足|符合|达到|属实|成立)",
+    re.IGNORECASE,
+)
+_SAYS_YES = re.compile(
+    r"^(?:yes|true)\b[,.:;]|\b(?:meets|satisfies|fulfil?ls)\b|\bis (?:met|satisfied|true)\b"
+    r"|\b(?:answer|verdict) is (?:yes|true)\b"
+    r"|^是[，,。：]|(?<![不未没有能])(?:满足|符合|属实|成立)",
+    re.IGNORECASE,
+)
+
+
+def contradicts(reason: str, text: str, *, answer: bool) -> bool:
+    """Whether a reason says the opposite of the answer to a question or criterion.
+
+    It does where it says so ("meets", "is not met"), or where it denies once, in the same words,
+    what the text claims without denying.
+    """
+    written = reason.replace("\u2019", "'").strip()
+    says_no, says_yes = _SAYS_NO.search(written), _SAYS_YES.search(written)
+    if says_no or says_yes:
+        return not (says_no and says_yes) and bool(says_yes) is not answer
+    negators = _words()["negators"]
+    n_denied = len(negators.findall(f" {written.casefold()} "))
+    if not answer or n_denied != 1 or negators.search(f" {text.casefold()} "):
+        return False
+    claim, own = read_claim(text), read_claim(written)
+    return len(claim.words & own.words) > len(claim.words) / 2
 
 
 # Claims ------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ __all__ = [
     "get_scale_ends",
     "is_whole",
     "make_answer_form",
+    "make_reply_forms",
+    "name_reason",
 ]
 
 OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
@@ -35,6 +37,7 @@ _WIDEST_WITHOUT_LEVELS = 20
 _TEXT_TOKENS = 1_024
 _NUMBER_TOKENS = 20
 _WORD_TOKENS = 8
+_REASON_TOKENS = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +68,23 @@ class AnswerForm:
     rule: str
     finish: Callable[[Any], Answer | None] | None = None
     n_strings: int | None = 0
+
+
+def name_reason(question_id: str) -> str:
+    """Name the key of a reason; no question has a dot in its id."""
+    return f"{question_id}.reason"
+
+
+def make_reply_forms(ask: Ask) -> dict[str, AnswerForm]:
+    """Make the forms of all keys of a reply in order: before an answer its reason, if any."""
+    reason = AnswerForm(schema={"type": "string"}, n_tokens=_REASON_TOKENS, json_type=str,
+                        rule="a sentence", n_strings=1)  # fmt: skip
+    forms: dict[str, AnswerForm] = {}
+    for row in ask.questions:
+        if ask.reasons:
+            forms[name_reason(row.id)] = reason
+        forms[row.id] = make_answer_form(row, ask=ask)
+    return forms
 
 
 def make_answer_form(question: Question, *, ask: Ask) -> AnswerForm:

@@ -18,7 +18,8 @@ from voirdire.judging.prompts.answer_form import (
     bound_name_tokens,
     get_scale_ends,
     is_whole,
-    make_answer_form,
+    make_reply_forms,
+    name_reason,
 )
 from voirdire.judging.prompts.fence import (
     escape_invisible,
@@ -72,7 +73,7 @@ class PromptBuilder:
 
     def __init__(self, ask: Ask) -> None:
         words = read_words(ask.language)
-        forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
+        forms = make_reply_forms(ask)
         self.ask = ask
         self._is_pair = ask.questions[0].kind == "pairwise"
         schema: dict[str, Any] = {
@@ -231,6 +232,10 @@ def _reply_text(ask: Ask, words: Mapping[str, Any]) -> str:
     texts = words["places"] | ({"boolean": words["places"]["stated"]} if is_stated else {})
     places = [_describe(row, texts, words) for row in ask.questions]
     keys = [quote_trusted(row.id) for row in ask.questions]
+    if ask.reasons:
+        places = [x for place in places for x in (words["places"]["reason"], place)]
+        named = (x for row in ask.questions for x in (name_reason(row.id), row.id))
+        keys = list(map(quote_trusted, named))
     if len(keys) >= _MANY and len(set(places)) == 1:
         form, outline = words["reply_form_alike"].replace("{place}", places[0]), ", ".join(keys)
     else:
@@ -240,6 +245,8 @@ def _reply_text(ask: Ask, words: Mapping[str, Any]) -> str:
     lines = [words["reply_heading"], "", form, outline]
     if any(row.kind == "boolean" for row in ask.questions):
         lines.append(words["reply_if_stated" if is_stated else "reply_if_boolean"])
+    if ask.reasons:
+        lines.append(words["reply_if_reasons"])
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import astuple
 from voirdire._messages import shorten
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Answers
-from voirdire.judging.prompts.answer_form import make_answer_form
+from voirdire.judging.prompts.answer_form import make_reply_forms
 from voirdire.judging.reading.log_probabilities import spell, weigh_value
 from voirdire.records import Failure
 from voirdire.records.reasoning import find_answer, find_end, has_marker
@@ -101,7 +101,8 @@ class ReplyReader:
     """
 
     def __init__(self, ask: Ask) -> None:
-        self._forms = {row.id: make_answer_form(row, ask=ask) for row in ask.questions}
+        self._forms = make_reply_forms(ask)
+        self._has_reasons = ask.reasons
         forms = tuple(self._forms.values())
         fields = [(f"answer_{place}", form.json_type) for place, form in enumerate(forms)]
         self._decode = msgspec.json.Decoder(
@@ -117,10 +118,9 @@ class ReplyReader:
         self._n_strings = len(forms) + sum(form.n_strings or 0 for form in forms)
         self._lists = [place for place, form in enumerate(forms) if form.n_strings is None]
         is_weighed = ask.probability == "logprob"
+        places = {name: place for place, name in enumerate(self._forms)}
         self._weighed = {
-            row.id: place
-            for place, row in enumerate(ask.questions)
-            if is_weighed and row.kind == "boolean"
+            row.id: places[row.id] for row in ask.questions if is_weighed and row.kind == "boolean"
         }
 
     def read(self, reply: Reply) -> Answers:
@@ -157,7 +157,18 @@ class ReplyReader:
             values = self._read_members(reply, members)
         if self._weighed and not all(isinstance(value, VerdictParseError) for value in values):
             return self._weigh(reply, values, begin, end)
-        return _answers(values)
+        return self._answers(values)
+
+    def _answers(
+        self,
+        values: Sequence[Answer | VerdictParseError],
+        missing: tuple[float, ...] | None = None,
+    ) -> Answers:
+        """Return the answers, each with the reason before it; one without a reason counts."""
+        if not self._has_reasons:
+            return _answers(values, missing)
+        reasons = tuple(x if isinstance(x, str) else "" for x in values[::2])
+        return _answers(values[1::2], missing and missing[1::2], reasons)
 
     def _read_fast(self, text: str) -> Sequence[Answer | VerdictParseError] | None:
         """Decode an object that has each key once; None where that is not certain.
@@ -234,7 +245,7 @@ class ReplyReader:
                 missing[place] = max(0.0, 1.0 - whole)
         if troubles == {"alone"}:
             raise _missing_tokens_error("only the token that was taken")
-        return _answers(values, tuple(missing))
+        return self._answers(values, tuple(missing))
 
 
 def make_parse_failure(error: VerdictParseError) -> Failure:
@@ -271,15 +282,18 @@ def _find_object(reply: Reply) -> tuple[tuple[int, int], list[tuple[str, msgspec
 
 
 def _answers(
-    values: Sequence[Answer | VerdictParseError], missing: tuple[float, ...] | None = None
+    values: Sequence[Answer | VerdictParseError],
+    missing: tuple[float, ...] | None = None,
+    reasons: tuple[str, ...] | None = None,
 ) -> Answers:
     """Return the answers; where one is unreadable, raise with the others as `partial`."""
     errors = [value for value in values if isinstance(value, VerdictParseError)]
     if not errors:
-        return Answers(tuple(values), missing)  # type: ignore[arg-type]  # none of them is an error
+        kept_all: Any = tuple(values)
+        return Answers(kept_all, missing, reasons=reasons)
     if len(errors) < len(values):
         kept = [make_parse_failure(v) if isinstance(v, VerdictParseError) else v for v in values]
-        errors[0].partial = Answers(tuple(kept), missing)
+        errors[0].partial = Answers(tuple(kept), missing, reasons=reasons)
     raise errors[0]
 
 

@@ -251,7 +251,10 @@ def _write_row(row: Mapping[str, Any], several: bool) -> tuple[Any, Any, Any]:  
         what = say("items.against", label=what) if is_true else what
     if row["probability"] is not None:
         what = say("verdicts.said", label=what or "–", p=row["probability"])
-    return who, what, None if why is None else as_written(why)
+    said: Any = None if why is None else as_written(why)
+    if row["contradicts"] == "true":
+        said = say("verdicts.contradicts", reason=said)
+    return who, what, said
 
 
 # A run of judging ---------------------------------------------------------------------------------
