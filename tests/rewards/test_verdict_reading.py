@@ -10,7 +10,7 @@ import pytest
 import voirdire
 from asked_models import Asked, make_items
 from judged_kinds import KINDS
-from voirdire.errors import InputError, NoDataError
+from voirdire.errors import DroppedRowsWarning, InputError, NoDataError
 from voirdire.io import read_verdicts
 from voirdire.judging import LlmJudge, ScriptedJudge, judge_items
 from voirdire.records import Item
@@ -314,9 +314,22 @@ def test_what_breaks_a_rule_is_refused_with_its_place(frame, message):
         read_verdicts(frame, rubric=RUBRIC)
 
 
-def test_an_item_twice_in_two_tables_is_refused(verdicts):
+def test_an_item_with_two_verdicts_in_two_tables_is_refused(verdicts):
+    other = verdicts.frame().with_columns(probability=pl.lit(0.4))
+
     with pytest.raises(InputError, match=r"a second one on 'a' and 'sorry'\. Leave a file"):
-        read_verdicts([verdicts, verdicts.frame()], rubric=RUBRIC)
+        read_verdicts([verdicts, other], rubric=RUBRIC)
+
+
+def test_the_same_verdicts_in_two_files_count_once_and_are_said(verdicts, tmp_path):
+    for name, items in (("one", ["a", "b"]), ("two", ["b", "c"])):
+        frame = verdicts.frame().filter(pl.col("item").is_in(items))
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+
+    with pytest.warns(DroppedRowsWarning, match=r"1 item has the same verdicts in .*two\.parquet"):
+        found = read_verdicts(tmp_path, rubric=RUBRIC)
+
+    check_said(found)
 
 
 def test_verdicts_on_another_rubric_are_refused(verdicts):

@@ -49,6 +49,7 @@ def examine_command(
     slices: Annotated[list[str], Parameter(name="--slice", metavar="COLUMN")] = [],
     reading: study_files.ReadingOptions = study_files.ReadingOptions(),
     plan: study_files.PlanOptions = study_files.PlanOptions(),
+    large: Annotated[bool | None, Parameter(negative="--held")] = None,
     gate: bool = False,
     shown: printing.Shown = printing.Shown(),
     stop: typed.Source = None,
@@ -90,6 +91,10 @@ def examine_command(
         accuracy (equal or not).
     slices
         Slice by this column of --items only; repeatable.
+    large
+        Count the labels of Parquet files instead of holding them: files may be larger than memory,
+        and what needs every item is left out, which a line says; --held holds them. By default
+        beyond ten million labels.
     gate
         Exit 3 unless the outcome of every judge that is examined is passed, for every question,
         alignment and ε of the run.
@@ -111,7 +116,12 @@ def examine_command(
     shown.check(calibration=calibration, certificate=certificate)
     printing.start_reading()
     from voirdire.reporting.progress_text import gate_text
+    from voirdire.studies.whole_study import examine_study
 
+    beside = {"judge": judge, "gold": gold, "items": items, "certificate": certificate}
+    needing = [name for name, x in (beside | {"calibration": calibration}).items() if x is not None]
+    rule = f"`--large` must be left out beside `--{needing[0]}`" if needing else ""
+    require(not (large and needing), f"{rule}, which needs every item.")
     people: Any = humans
     truth: Any = gold
     made: Sequence[JudgeLike] = ()
@@ -149,6 +159,7 @@ def examine_command(
                         questions=questions,
                         only=only,
                         is_test=True,
+                        large=False if needing else large,
                     )
                 except InputError as error:
                     is_read_again = judge is None and "-" not in (*humans, *judges, gold)
@@ -166,14 +177,11 @@ def examine_command(
         return
     say(study.understood())
     with printing.progress("examining"):
-        examination = studies.examine(
-            judges=study.judges,
-            humans=study.humans,
-            alignment=list(dict.fromkeys(alignments)) or None,
+        examination = examine_study(
+            study,
+            alignments={x: x for x in alignments},
             plan=replace(plan, epsilon=0.0) if gold and "epsilon" not in list_typed() else plan,
-            questions=questions or None,
             labels=reading.labels,
-            gold=study.gold,
             clusters=clusters,
             metadata=metadata,
         )

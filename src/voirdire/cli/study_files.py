@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,21 +55,31 @@ def read_files(
     questions: Sequence[str] = (),
     only: Sequence[str] = (),
     is_test: bool = False,
+    large: bool | None = False,
 ) -> Study:
     """Read annotations, judges (or only some of them) and gold labels.
 
     A test of judges needs several labels an item, and a note says where they are gold.
     """
-    from voirdire.studies.study import notes_on_gold, read_study
+    from voirdire.studies.study import notes_on_gold
+    from voirdire.studies.whole_study import read_any_study
 
     asked = {"reading": reading, "alignments": alignments, "questions": questions}
-    study = read_study(humans, judges, gold, **asked)  # type: ignore[arg-type]
-    notes = notes_on_gold(study, humans, reading.judge_columns or ()) if is_test else ()
+    study = read_any_study(
+        humans,
+        judges,
+        gold,
+        **asked,  # type: ignore[arg-type]
+        clusters=reading.cluster is not None,
+        large=large,
+    )
+    is_held = is_test and study.matrices is None
+    notes = notes_on_gold(study, humans, reading.judge_columns or ()) if is_held else ()
     say_notes([*study.notes, *notes])
     lost = [name for name in only if name not in study.judges.raters]
     listed = ", ".join(repr(shorten(name)) for name in sorted(study.judges.raters)[:10])
     require(not lost, f"`--only` must be one of {listed}, got {lost and shorten(lost[0])!r}.")
-    return replace(study, judges=study.judges.of_raters(only)) if only else study
+    return study.of_judges(only) if only else study
 
 
 def read_items(

@@ -161,7 +161,8 @@ def _long_table(found: Iterable[Answer], *, source: str, notes: tuple[str, ...] 
                 for values, value in zip(gathered, each, strict=False):
                     values.append(value)
             else:
-                names = dict(zip(Answer._fields, map(format_name, each[:3]), strict=False))
+                texts = zip(Answer._fields, map(format_name, each[:3]), strict=False)
+                names: dict[str, Any] = dict(texts)
                 row = Dropped(reason=each.reason, source=source, line=each.line, **names)
                 dropped.append(row)
     except InputError as error:

@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from voirdire._types import QuestionKind
     from voirdire.io.rows import Column, Rows, Table
 
-__all__ = ["columns_of", "read_labels"]
+__all__ = ["columns_of", "find_layout", "read_labels"]
 
-_DEFAULT_THRESHOLD = 0.5
+DEFAULT_THRESHOLD = 0.5
 """Default threshold of booleans."""
 
 _MOST_UNREAD = 0.1
@@ -192,6 +192,15 @@ def columns_of(file: str | Path, reading: Reading) -> frozenset[str]:
     return frozenset(table.columns if table.tabular else ())
 
 
+def find_layout(table: Table, request: Request) -> tuple[_Layout, Table]:
+    """Find the columns of labels; refuse a wide table with a column that may be no rater."""
+    reader = _Reader(table, request)
+    if reader.layout.is_guessed:
+        names = dict.fromkeys([*reader.layout.columns.values(), *reader.layout.raters])
+        reader.check_raters(reader.melt(reader.table.load(list(names))))
+    return reader.layout, reader.table
+
+
 def _open(source: Any, request: Request, source_name: str | None) -> Table:
     name = source_name or ("humans" if request.role == "annotator" else "judges")
     if isinstance(source, Mapping):
@@ -295,7 +304,7 @@ class _Reader:
         rows = table.load(list(needed))
         if rows.lines.is_empty() and not table.dropped:
             self._refuse_nothing("no rows")
-        cells = self._check_raters(self._melt(rows))
+        cells = self.check_raters(self.melt(rows))
         cells = self._keep_asked_question(self._keep_wanted_raters(cells))
         if self.request.kind != "choice":
             cells = self._keep_propositions(cells)
@@ -450,7 +459,7 @@ class _Reader:
 
     # One row per question, item and rater
 
-    def _melt(self, rows: Rows) -> _Cells:
+    def melt(self, rows: Rows) -> _Cells:
         """Code the columns, those of a wide table's raters under each other."""
         table, layout, request = self.table, self.layout, self.request
         lines = np.zeros(rows.lines.len(), np.uint32)
@@ -634,7 +643,7 @@ class _Reader:
             raise InputError(msg)
         return declared
 
-    def _check_raters(self, cells: _Cells) -> _Cells:
+    def check_raters(self, cells: _Cells) -> _Cells:
         """Refuse a wide table with an undeclared column that may be no rater."""
         raters = self.layout.raters
         if not self.layout.is_guessed or len(raters) < 2:
@@ -674,7 +683,7 @@ class _Reader:
         raw = cells.label
         found = [reader.read(value) for value in raw.values]
         if cells.probability is not None:
-            cut = _DEFAULT_THRESHOLD if request.threshold is None else request.threshold
+            cut = DEFAULT_THRESHOLD if request.threshold is None else request.threshold
             raw = raw.under(cells.probability)
             stated = cells.probability.values
             found += [reader.read_probability(value, threshold=cut) for value in stated]

@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.rows import Column
 
-__all__ = ["REPLACED", "Answer", "find_answers", "keep_rows", "name_columns", "name_item"]
+__all__ = [
+    "REPLACED",
+    "Answer",
+    "find_answers",
+    "find_status_columns",
+    "keep_rows",
+    "name_columns",
+    "name_item",
+]
 
 
 class Answer(NamedTuple):
@@ -133,6 +141,12 @@ _LABEL_KEYS = ("label", "value", "score", "rating", "answer", "choice", "winner"
 """Keys of a person within a cell."""
 
 _MOST_NAMES = 10
+
+
+def find_status_columns(columns: Sequence[str]) -> list[str]:
+    """List the columns that may say which rows count."""
+    patterns = (_STATUS, _MAY_BE_STATUS, *_TRUTHS_OF_STATUS)
+    return [name for name in columns if any(x.fullmatch(name.strip()) for x in patterns)]
 
 
 def keep_rows(table: Table, request: Request) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ import polars as pl
 from voirdire._messages import list_names, shorten
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import check_choice
-from voirdire.errors import InputError, NoDataError
+from voirdire.errors import DroppedRowsWarning, InputError, NoDataError
 from voirdire.io.files import DataFile, files_of, got, place
 from voirdire.io.rows import open_frame, open_table
 from voirdire.io.values import numbers, refuse_column, sorts_in, texts
@@ -246,9 +247,14 @@ def read_verdicts(
         If a file is empty, or has no rows.
     InputError
         If a file is no table of verdicts, or has none on a proposition of the rubric; if two
-        verdicts are about one item and proposition; if there are several judges and none was
-        named, or not the one that was; if verdicts were made in different ways, as their
+        different verdicts are about one item and proposition; if there are several judges and none
+        was named, or not the one that was; if verdicts were made in different ways, as their
         fingerprints or thresholds say; if a probability is not in [0, 1].
+
+    Warns
+    -----
+    DroppedRowsWarning
+        If items stand in two files with the same verdicts: they count once.
 
     Notes
     -----
@@ -270,18 +276,43 @@ def read_verdicts(
     """
     if format is not None:
         check_choice("format", format, VerdictFormat)
+    found, notes = read_noted_verdicts(
+        source, rubric=rubric, judge=judge, numbers_of=numbers_of, written_as=format
+    )
+    for note in notes:
+        warnings.warn(note, DroppedRowsWarning, stacklevel=2)
+    return found
+
+
+def read_noted_verdicts(
+    source: Any,
+    *,
+    rubric: Rubric,
+    judge: str | None = None,
+    numbers_of: Collection[str] = (),
+    written_as: VerdictFormat | None = None,
+) -> tuple[Verdicts, tuple[str, ...]]:
+    """Read verdicts as `read_verdicts` does, with notes in place of its warnings."""
     answered = [rubric.question(name) for name in numbers_of]
     names = [name for question in answered for name in question.number_names]
     parts: list[Verdicts] = []
-    others: list[str] = []
+    others, notes = list[str](), list[str]()
     for one in _list_sources(source):
         part: Verdicts | None
         if isinstance(one, Verdicts):
             part = _take_verdicts(one, rubric, numbers_of) if judge in (None, one.judge) else None
             others.append(one.judge)
         else:
-            part, judges = _read_source(one, format, judge, rubric=rubric, answered=answered)
+            part, judges = _read_source(one, written_as, judge, rubric=rubric, answered=answered)
             others += judges
+        for other in parts:
+            if part is None or (again := _find_repeats(part, other)) is None:
+                continue
+            rest = [name for name in part.items if name not in again]
+            part = part.take(rest) if rest else None
+            many = "1 item has" if len(again) == 1 else f"{len(again):,} items have"
+            name = one if isinstance(one, str | Path) else MEMORY
+            notes.append(f"{many} the same verdicts in {name} as before, which count once")
         parts += [] if part is None else [part]
     if not parts:
         known = ", ".join(repr(shorten(name)) for name in dict.fromkeys(others))
@@ -292,7 +323,20 @@ def read_verdicts(
         if judge_of.setdefault(name, own) != own:
             _refuse_judges([judge_of[name], own], source="the verdicts")
     whole = reduce(Verdicts.join, parts)
-    return whole.on([name for name in (*rubric.propositions, *names) if name in whole.questions])
+    wanted = [name for name in (*rubric.propositions, *names) if name in whole.questions]
+    return whole.on(wanted), tuple(notes)
+
+
+def _find_repeats(part: Verdicts, other: Verdicts) -> set[str] | None:
+    """Find the items of which all was said before; None without any, or where a word differs."""
+    run = [(x.judge, x.fingerprint, x.questions, x.threshold) for x in (part, other)]
+    again = [name for name in part.items if name in other.places]
+    if not again or run[0] != run[1]:
+        return None
+    one, before = part.take(again), other.take(again)
+    is_same = (one.behaviors, one.response_hashes) == (before.behaviors, before.response_hashes)
+    same = np.array_equal(one.probabilities, before.probabilities, equal_nan=True)
+    return {*again} if is_same and same else None
 
 
 def read_answers(file: DataFile, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:

@@ -243,6 +243,7 @@ def judge_by_batches(
         if run.is_waiting():
             return run.summary()
         loop.run(run.take(stream))
+        paid = 0.0
         if not live and not cancel:
             first = list(islice((item for item, _ in run.missing(stream)), _PILOT_ITEMS))
             if first:
@@ -250,7 +251,7 @@ def judge_by_batches(
                 for _ in judge_batches(first, plan, record, replies=replies):
                     pass
                 paid = 0.0 if record.calls is None else record.calls.cost or 0.0
-                loop.run(run.write(stream, paid=paid))
+                paid = loop.run(run.write(stream, paid=paid))
                 loop.run(run.submit())
                 if run.is_waiting():
                     return run.summary()
@@ -259,7 +260,7 @@ def judge_by_batches(
         judged = judge_source(
             items, output, plan, told, layout=told.layout, limit=told.limit, progress=progress
         )
-        return run.summary(judged)
+        return run.summary(judged, paid=paid)
 
 
 def _check_judge(judge: Any) -> tuple[BoundJudge, OpenAICompatibleModel]:
@@ -347,8 +348,13 @@ class _Run:
             raise InputError(f"{msg} of another. Name another folder.")
         return replace(found, file=str(path))  # the folder may have been moved
 
-    def summary(self, judged: JudgingSummary | None = None) -> BatchRun:
-        """Say how far it is."""
+    def summary(self, judged: JudgingSummary | None = None, *, paid: float = 0.0) -> BatchRun:
+        """Say how far it is; the judge found replies that the batches and the pilots `paid`."""
+        if judged is not None and judged.calls is not None:
+            spent = [judged.calls.cost, paid]
+            spent += [x for file in self._files for x in (file.cost, file.paid)]
+            whole = None if None in spent else sum(filter(None, spent))
+            judged = replace(judged, calls=replace(judged.calls, cost=whole))
         awaited = [file for file in self._files if file.is_awaited]
         costs = [file.cost for file in awaited]
         return BatchRun(
@@ -485,10 +491,10 @@ class _Run:
             if file in files:
                 self._files[place] = file.keep(status="taken")
 
-    async def write(self, stream: Callable[[], Iterator[Item]], *, paid: float) -> None:
+    async def write(self, stream: Callable[[], Iterator[Item]], *, paid: float) -> float:
         """Write the requests of the calls that are missing, as the model would send them.
 
-        The calls that were made at once were `paid`.
+        What was `paid` for calls that were made at once is kept with a file, or returned.
         """
         recorded = _Recorded(self._model.connection)
         self._model.connection, live = recorded, self._model.connection  # type: ignore[assignment]
@@ -514,6 +520,7 @@ class _Run:
             self._files.append(file.keep())
             path.replace(target)
             paid = 0.0
+        return paid
 
     def _cost(self, n_requests: int) -> float | None:
         """Estimate what requests cost, by the mean of the stored replies and half the price."""

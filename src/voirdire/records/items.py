@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
@@ -58,6 +58,8 @@ class Dropped:
         Whose answer about what, as far as it is known.
     value : str or None
         What stood there, shortened for display.
+    n_rows : int
+        How many there are of this kind, where labels are counted.
     """
 
     reason: str
@@ -68,6 +70,7 @@ class Dropped:
     rater: str | None = None
     question: str | None = None
     value: str | None = None
+    n_rows: int = field(default=1, metadata={"key": None})
 
     def place(self) -> str:
         """Where it stood: ``source``, ``source:line`` or ``source:line: column `x```."""

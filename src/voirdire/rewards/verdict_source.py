@@ -11,10 +11,9 @@ import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
-from voirdire.io import read_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.io.verdict_files import columns_of_file, read_parts
-from voirdire.io.verdicts import add_numbers
+from voirdire.io.verdicts import add_numbers, read_noted_verdicts
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
 from voirdire.judging.tables import split_criteria
@@ -172,19 +171,21 @@ def open_verdicts(
         )
         raise InputError(msg)
 
-    def read(part: Any) -> Verdicts:
-        return read_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
+    def read(part: Any) -> tuple[Verdicts, tuple[str, ...]]:
+        return read_noted_verdicts(part, rubric=rubric, judge=judge, numbers_of=questions)
 
     parts = source if isinstance(source, list | tuple) else [source]
     paths = [Path(part) for part in parts if isinstance(part, str | Path) and str(part) != "-"]
     is_ours = (path.is_file() and is_verdict_table(columns_of_file(path)) for path in paths)
     verdicts: Verdicts | None = None
+    notes: tuple[str, ...] = ()
     if parts and len(paths) == len(parts) and all(is_ours):
         # a long table takes much more memory than what it says: it is read part by part; what is
         # wrong with it is found, with its place, by reading it whole below
         with suppress(ValueError, *BROKEN_PARQUET):
-            verdicts = _join_parts(list(map(read, read_parts(paths))))
-    verdicts = read(source) if verdicts is None else verdicts
+            verdicts = _join_parts([read(part)[0] for part in read_parts(paths)])
+    if verdicts is None:
+        verdicts, notes = read(source)
     if threshold is not None:
         own = select_threshold(threshold, verdicts.questions)
         if own != verdicts.threshold and verdicts.fingerprint:
@@ -195,12 +196,11 @@ def open_verdicts(
             )
             raise InputError(msg)
         verdicts = replace(verdicts, threshold=own)
-    notes: tuple[str, ...] = ()
     known = verdicts.probabilities[~np.isnan(verdicts.probabilities)]
     if not verdicts.fingerprint and known.size and np.isin(known, (0.0, 1.0)).all():
         whose = f"verdicts of {shorten(verdicts.judge)!r} are labels without probabilities"
         means = "count as 0 and 1: weights for probabilities in between are not for them"
-        notes = (f"{whose}, and {means}",)
+        notes += (f"{whose}, and {means}",)
     return StoredSource(verdicts=verdicts, rubric=rubric, questions=questions, notes=notes)
 
 

@@ -55,6 +55,7 @@ def alt_test(
     failed: ArrayLike | None = None,
     gold: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    copies: ArrayLike | None = None,
     names: Names | None = None,
     plan: TestPlan | None = None,
     **settings: Any,
@@ -89,6 +90,9 @@ def alt_test(
         Labels that stand for "the others" of everyone. With ε = 0: outperforms humans.
     clusters : array_like of int, shape (n_items,), optional
         Which independent unit each item belongs to; errors become cluster-robust.
+    copies : array_like of int, shape (n_items,), optional
+        How many items have the labels of each row, at least 1, where items with the same labels
+        are one row: the figures are those of the rows repeated, without the random control.
     names : Names, optional
         Names for the results; column numbers otherwise.
     plan : TestPlan, optional
@@ -154,6 +158,7 @@ def alt_test(
         failed=failed,
         gold=gold,
         clusters=clusters,
+        copies=copies,
         annotators=names.annotators,
     )
     n_judges, n_annotators = labels.judges.shape[1], labels.humans.shape[1]
@@ -248,7 +253,7 @@ class _Part:
         controls = make_controls(labels, seed=plan.seed)
         self.n_failures = [0] * len(judges)
         if labels.failed is not None:
-            self.n_failures = labels.failed.sum(axis=0).tolist()
+            self.n_failures = labels.count(labels.failed.T).tolist()
         self.yardsticks: Yardsticks | None = None
         self.control_rows: list[tuple[ControlResult, ...]] = [()] * len(settings.epsilons)
         constant = None if controls is None else self._measure_controls(controls)
@@ -261,7 +266,7 @@ class _Part:
             compared = (outcomes >= 0).any(axis=0)
             if settings.excluded is not None:
                 compared = (np.delete(outcomes, settings.excluded, axis=0) >= 0).any(axis=0)
-            self.n_items.append(int(np.count_nonzero(compared)))
+            self.n_items.append(int(labels.count(compared)))
             if constant is not None:
                 self.gaps.append(PairedGap.between(lost, constant, labels))
         self.crowds: dict[int, Crowd] = {}
@@ -449,10 +454,12 @@ def _annotator_rows(
 def _control_rows(
     controls: Controls, words: list[str], rates: list[float], advantages: list[float]
 ) -> tuple[ControlResult, ...]:
-    """Report the best constant, the random and the majority-vote control at one ε."""
+    """Report the best constant, the random control where there is one, and the majority vote."""
     rows = []
     for kind in ("constant", "random", "majority_vote"):
         places = [place for place, each in enumerate(controls.kinds) if each == kind]
+        if not places:
+            continue
         # where rates are undefined, annotators have too few items for every control
         best = max(places, key=lambda place: (rates[place], advantages[place]))
         row = ControlResult(

@@ -29,6 +29,7 @@ from voirdire.stats.label_arrays import (
     check_humans,
     check_judges,
     check_reference,
+    count_items,
     is_present,
     name_columns,
     pack_slots,
@@ -86,6 +87,8 @@ class Comparison:
     codes : ndarray of int, shape (n_items, n_annotators + 1), or None
         Codes of the annotators' labels and of the reference's (-1 without one), for imbalance
         weights.
+    copies : ndarray of int, shape (n_items,), or None
+        How many items have the labels of each row.
     alignment : str or callable
         As `voirdire.stats.alt_test` takes it.
     scorer : Scorer
@@ -108,6 +111,7 @@ class Comparison:
     reference: NDArray[Any] | None
     clusters: NDArray[np.intp] | None
     codes: NDArray[Any] | None
+    copies: NDArray[np.int64] | None
     alignment: AlignmentName | VectorizedScore
     scorer: Scorer
     settings: TestSettings
@@ -125,7 +129,7 @@ class Comparison:
 
     def take(self, rows: Any, judges: Any = slice(None)) -> Comparison:
         """Return the comparison of some items and judges."""
-        names = ("humans", "judges", "failed", "reference", "clusters", "codes")
+        names = ("humans", "judges", "failed", "reference", "clusters", "codes", "copies")
         taken = {name: x[rows] for name in names if (x := getattr(self, name)) is not None}
         of_judges = {name: taken[name][:, judges] for name in ("judges", "failed") if name in taken}
         return replace(self, **taken | of_judges)
@@ -193,7 +197,12 @@ class Comparison:
 
     def sum(self, outcomes: NDArray[np.int8]) -> OutcomeSums:
         """Sum the outcomes of a judge."""
-        return sum_outcomes(outcomes, weights=self.weights(outcomes), clusters=self.clusters)
+        weights = self.weights(outcomes)
+        return sum_outcomes(outcomes, weights=weights, clusters=self.clusters, copies=self.copies)
+
+    def count(self, marked: Any) -> Any:
+        """Count the items that are marked, the last axis."""
+        return count_items(marked, self.copies)
 
     def weights(self, outcomes: NDArray[np.int8]) -> NDArray[np.float64] | None:
         """Weigh comparisons by the rarity of their majority labels, where that is set.
@@ -217,8 +226,9 @@ class Comparison:
                 others = codes[-1:, items]
                 shares = np.ones(others.shape)
             labels = np.maximum(others, 0)
-            counts = np.bincount(labels.ravel(), weights=shares.ravel(), minlength=n_codes)
-            n_items = np.count_nonzero(items)
+            times = shares if self.copies is None else shares * self.copies[items]
+            counts = np.bincount(labels.ravel(), weights=times.ravel(), minlength=n_codes)
+            n_items = self.count(items)
             inverse = np.divide(n_items, counts, out=np.zeros(n_codes), where=counts > 0)
             weights[annotator, items] = (shares * inverse[labels]).sum(axis=0)
         return weights
@@ -242,6 +252,7 @@ def compare_labels(
     failed: ArrayLike | None = None,
     gold: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    copies: ArrayLike | None = None,
     annotators: Sequence[str] | None = None,
 ) -> Comparison:
     """Check the labels of `voirdire.stats.alt_test`, and gather what the test computes on."""
@@ -279,6 +290,7 @@ def compare_labels(
         reference=reference,
         clusters=check_units(clusters, len(people)),
         codes=_code_for_weights(people, reference) if plan.weights else None,
+        copies=check_copies(copies, len(people)),
         alignment=alignment,
         scorer=make_scorer(
             alignment,
@@ -304,6 +316,21 @@ def compare_labels(
         n_codes=max(n_seen, n_codes or 0),
         is_declared=n_codes is not None,
     )
+
+
+def check_copies(copies: ArrayLike | None, n_items: int) -> NDArray[np.int64] | None:
+    """Return how many items have the labels of each row."""
+    if copies is None:
+        return None
+    counts = np.asarray(copies)
+    is_whole = counts.dtype.kind in "iu" and counts.shape == (n_items,)
+    if not is_whole or counts.min(initial=1) < 1:
+        msg = (
+            f"`copies` must be whole numbers from 1, of the shape ({n_items},), got "
+            f"{counts.dtype} of the shape {counts.shape}."
+        )
+        raise InputError(msg)
+    return counts.astype(np.int64, copy=False)
 
 
 def _code_for_weights(humans: NDArray[Any], reference: NDArray[Any] | None) -> NDArray[Any]:
@@ -496,43 +523,62 @@ def make_controls(labels: Comparison, *, seed: int) -> Controls | None:
     """Make the controls of a run; None without labels.
 
     Constants for the most frequent labels (for numbers also the mean and the median, for sets the
-    empty set and the set of labels in most annotators' sets), a random judge, the majority vote,
-    and the expert's or gold labels where there are any.
+    empty set and the set of labels in most annotators' sets), a random judge unless rows stand for
+    several items, the majority vote, and the expert's or gold labels where there are any.
     """
     rng = np.random.default_rng(seed)
-    constants, pool = frequent_labels(labels.humans, rng=rng, label_sets=labels.label_sets)
+    constants, pool = frequent_labels(
+        labels.humans, rng=rng, label_sets=labels.label_sets, copies=labels.copies
+    )
     n_items = len(labels.humans)
     if not len(pool):
         return None
     dtype = pool.dtype if pool.dtype.kind == "f" else np.min_scalar_type(-labels.n_codes - 1)
-    columns = [pool[rng.integers(0, len(pool), n_items, dtype=np.int32)], labels.majority()]
-    columns += [] if labels.reference is None else [labels.reference]
-    columns = [np.broadcast_to(value, n_items) for value in constants] + columns
+    columns = [("constant", np.broadcast_to(value, n_items)) for value in constants]
+    if labels.copies is None:
+        drawn = pool[rng.integers(0, len(pool), n_items, dtype=np.int32)]
+        columns.append(("random", drawn))
+    columns.append(("majority_vote", labels.majority()))
+    columns += [] if labels.reference is None else [("reference", labels.reference)]
     return Controls(
-        kinds=[*["constant"] * len(constants), "random", "majority_vote", "reference"][
-            : len(columns)
-        ],
+        kinds=[kind for kind, _ in columns],
         constants=constants,
-        answers=np.stack([column.astype(dtype) for column in columns], axis=1),
+        answers=np.stack([column.astype(dtype) for _, column in columns], axis=1),
     )
 
 
 def frequent_labels(
-    humans: NDArray[Any], *, rng: np.random.Generator, label_sets: LabelSets | None
+    humans: NDArray[Any],
+    *,
+    rng: np.random.Generator,
+    label_sets: LabelSets | None,
+    copies: NDArray[np.int64] | None = None,
 ) -> tuple[list[Any], NDArray[Any]]:
-    """Find the candidate constants, and a sample of all labels (with repeats)."""
+    """Find the candidate constants, and a sample of all labels: with repeats, or all of copies."""
     pool = humans.ravel()
-    if humans.size > _SAMPLE:
-        rows, columns = (rng.integers(0, size, _SAMPLE) for size in humans.shape)
-        pool = humans[rows, columns]
-    pool = pool[is_present(pool)]
-    values, counts = np.unique(pool, return_counts=True)
+    if copies is not None:
+        values = np.unique(np.concatenate([np.unique(column) for column in humans.T]))
+        values = pool = values[is_present(values)]
+        counts = np.zeros(len(values) + 1, np.int64)  # the last one of missing labels
+        for column in humans.T:
+            places = np.where(is_present(column), np.searchsorted(values, column), len(values))
+            counts += np.bincount(places, copies, len(counts)).astype(np.int64)
+        counts = counts[:-1]
+    else:
+        if humans.size > _SAMPLE:
+            rows, columns = (rng.integers(0, size, _SAMPLE) for size in humans.shape)
+            pool = humans[rows, columns]
+        pool = pool[is_present(pool)]
+        values, counts = np.unique(pool, return_counts=True)
     order = np.lexsort((values, -counts))[:_MOST_CONSTANTS]
     constants = list(values[order])
     if humans.dtype.kind == "f" and len(pool):
-        middle = [values[np.abs(values - x).argmin()] for x in (pool.mean(), np.median(pool))]
+        ends = np.cumsum(counts)
+        halves = values[np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")]
+        centres = (np.average(values, weights=counts), halves.mean())
+        middle = [values[np.abs(values - x).argmin()] for x in centres]
         constants += [value for value in dict.fromkeys(middle) if value not in constants]
     if label_sets is not None:
-        typical = label_sets.find_typical(pool)
+        typical = label_sets.find_typical(values, counts)
         constants += [code for code in typical if code not in constants]
     return constants, pool

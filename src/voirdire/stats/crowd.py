@@ -84,6 +84,10 @@ def compare_with_crowd(
     labels: Comparison, judge: int, controls: Controls, *, label: Callable[[Any], str]
 ) -> Crowd:
     """Test a judge on the items that it and two persons or more labelled; no tests with too few."""
+    if labels.copies is not None:  # nobody has many items, so there are not many
+        each = np.repeat(np.arange(len(labels.copies)), labels.copies)
+        labels = replace(labels.take(each), copies=None)
+        controls = replace(controls, answers=controls.answers[each])
     settings = labels.settings
     [both] = labels.judge_outcomes([judge])
     met = np.flatnonzero((both[1] >= 0).any(axis=0))

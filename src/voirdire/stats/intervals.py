@@ -59,6 +59,7 @@ import numpy as np
 from scipy.special import betaincinv, expit, stdtrit
 
 from voirdire.errors import InputError
+from voirdire.stats.label_arrays import count_items
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -72,6 +73,8 @@ __all__ = [
     "estimate_mean",
     "estimate_share",
     "make_interval",
+    "place_on_scale",
+    "sum_copies",
     "sum_units",
     "take_units",
 ]
@@ -121,14 +124,34 @@ def take_units(units: NDArray[np.intp] | None, kept: NDArray[np.bool_]) -> NDArr
     return None if units is None else np.unique(units[kept], return_inverse=True)[1]
 
 
-def count_units(units: NDArray[np.intp] | None, counted: NDArray[np.bool_]) -> int:
+def count_units(
+    units: NDArray[np.intp] | None,
+    counted: NDArray[np.bool_],
+    copies: NDArray[np.int64] | None = None,
+) -> int:
     """Count the units with an item that is counted."""
-    return int(np.count_nonzero(counted if units is None else np.bincount(units, counted)))
+    if units is None:
+        return int(count_items(counted, copies))
+    return int(np.count_nonzero(np.bincount(units, counted)))
 
 
 def sum_units(values: NDArray[np.float64], units: NDArray[np.intp] | None) -> NDArray[Any]:
     """Sum the values of the items of each unit."""
     return values if units is None else np.bincount(units, weights=values)
+
+
+def sum_copies(
+    values: NDArray[np.float64],
+    units: NDArray[np.intp] | None,
+    copies: NDArray[np.int64] | None,
+) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """Sum the values of units of rows that stand for several items; how often each unit is there.
+
+    Items that are units themselves are not added up: they are there so many times; None is once.
+    """
+    if units is None:
+        return values, copies
+    return sum_units(values if copies is None else values * copies, units), None
 
 
 # Means and shares -----------------------------------------------------------------------------
@@ -199,6 +222,7 @@ def make_interval(
     confidence_level: float,
     least: float,
     reach: NDArray[np.float64] | None = None,
+    copies: NDArray[np.int64] | None = None,
 ) -> tuple[float, float]:
     """Make the interval of a coefficient of at most 1 and at least `least`.
 
@@ -210,36 +234,40 @@ def make_interval(
     """
     if n_units < 2 or np.isnan(estimate):
         return np.nan, np.nan
-    sums = sum_units(influence, units)
+    sums, times = sum_copies(influence, units, copies)
     if reach is not None:
-        left = 1 - sum_units(reach, units)
+        left = 1 - sum_copies(reach, units, copies)[0]
         sums = np.divide(sums, np.maximum(left, _LEAST_LEFT, out=left), out=left)
-    spread = max(float(sums @ sums - sums.sum() ** 2 / n_units), 0.0)
+    weighed = sums if times is None else times * sums
+    spread = max(float(weighed @ sums - weighed.sum() ** 2 / n_units), 0.0)
     error = float(np.sqrt(n_units / (n_units - 1) * spread))
     if error <= _NO_SPREAD:
         is_certain = reach is None and least >= 0 and min(estimate, 1 - estimate) <= _NO_SPREAD
         if is_certain:
             return clopper_pearson(n_units * round(estimate), n_units, confidence_level)
         return float(estimate), float(estimate)
-    degrees = _degrees_of_freedom(sums, spread, n_units)
+    degrees = _degrees_of_freedom(sums, times, spread, n_units)
     half = float(stdtrit(degrees, (1 + confidence_level) / 2)) * error
-    return _on_the_scale(estimate, half, least)
+    return place_on_scale(estimate, half, least)
 
 
-def _degrees_of_freedom(sums: NDArray[np.float64], spread: float, n_units: int) -> float:
+def _degrees_of_freedom(
+    sums: NDArray[np.float64], times: NDArray[np.int64] | None, spread: float, n_units: int
+) -> float:
     """Count the degrees of freedom by Satterthwaite, at most one less than there are units.
 
     A variance that rests on a few large influences is itself uncertain. The part of its error that
     correlates with the estimate (the skewness) is handled by the scale.
     """
     squares = sums * sums
-    skewness = n_units * float(squares @ sums) ** 2 / spread**3
-    kurtosis = n_units * float(squares @ squares) / spread**2
+    weighed = squares if times is None else times * squares
+    skewness = n_units * float(weighed @ sums) ** 2 / spread**3
+    kurtosis = n_units * float(weighed @ squares) / spread**2
     excess = max(kurtosis - 1 - skewness, _NO_SPREAD)
     return min(n_units - 1, 2 * n_units / excess)
 
 
-def _on_the_scale(estimate: float, half: float, least: float) -> tuple[float, float]:
+def place_on_scale(estimate: float, half: float, least: float) -> tuple[float, float]:
     """Add and subtract half a width, on a scale without limits."""
     above, below = estimate - least, 1 - estimate
     if above <= 0:

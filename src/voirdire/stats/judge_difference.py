@@ -25,7 +25,8 @@ from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at
 from voirdire._validation import change_fields, check_names
 from voirdire.errors import InputError
 from voirdire.stats.comparison import compare_labels
-from voirdire.stats.intervals import sum_units, take_units
+from voirdire.stats.intervals import sum_copies, sum_units, take_units
+from voirdire.stats.label_arrays import count_items
 from voirdire.stats.outcome_sums import HUMAN_WINS, NO_OUTCOME
 from voirdire.stats.plan import TestPlan
 
@@ -41,7 +42,16 @@ __all__ = ["MOST_FLIPPED", "JudgeDifference", "PairedGap", "compare_judges", "fl
 MOST_FLIPPED = 10
 """Most differing items of a near-constant judge that are tested by their signs too."""
 
-_OF_LABELS = ("alignment", "label_sets", "values", "n_codes", "failed", "gold", "clusters")
+_OF_LABELS = (
+    "alignment",
+    "label_sets",
+    "values",
+    "n_codes",
+    "failed",
+    "gold",
+    "clusters",
+    "copies",
+)
 _OF_PLAN = ("similarity", "weights", "quality", "expert", "min_items", "min_annotators")
 
 
@@ -110,7 +120,7 @@ def compare_judges(
         As in `voirdire.stats.alt_test`; of it the settings below count.
     **settings
         The arguments of `voirdire.stats.alt_test` that say how labels are compared: `alignment`,
-        `label_sets`, `values`, `n_codes`, `failed`, `gold`, `clusters`, and of the plan
+        `label_sets`, `values`, `n_codes`, `failed`, `gold`, `clusters`, `copies`, and of the plan
         `similarity`, `weights`, `quality`, `expert`, `min_items`, `min_annotators` and
         `confidence_level`; nothing else is known. `annotators` are their names.
 
@@ -235,10 +245,12 @@ class PairedGap:
             both = (first[:, part] >= 0) & (second[:, part] >= 0)
             return both if weights is None else weights[:, part]
 
+        copies = labels.copies
         n_compared, sums = np.zeros(n_annotators, np.int64), np.zeros((3, n_annotators))
         for part in blocks:
-            mass = weigh(part)
-            n_compared += np.count_nonzero(mass, axis=1)
+            mass: Any = weigh(part)
+            n_compared += count_items(mass != 0, None if copies is None else copies[part])
+            mass = mass if copies is None else mass * copies[part]
             wins = (np.ones_like(mass), *(x[:, part] < HUMAN_WINS for x in (first, second)))
             sums += [(mass * won).sum(axis=1) for won in wins]
         tested = n_compared >= labels.settings.min_items
@@ -258,21 +270,26 @@ class PairedGap:
         units = take_units(labels.clusters, met)
         if not met.all():
             gains, rest = gains[met], rest[met]
-        of_units = sum_units(rest, units)
+            copies = None if copies is None else copies[met]
+        of_units, times = sum_copies(rest, units, copies)
+        of_gains, _ = sum_copies(gains, units, copies)
         differs = np.abs(gains) > _NO_ERROR
         if units is not None:
             differs = sum_units(differs.astype(np.float64), units) > 0
-        n_differ, n_units = int(np.count_nonzero(differs)), len(of_units)
+        n_differ = int(count_items(differs, times))
+        n_units = len(of_units) if times is None else int(times.sum())
+        shown: Any = np.flatnonzero(differs) if n_differ <= MOST_FLIPPED else []
         correction = n_units / (n_units - 1) if n_units > 1 else np.nan
+        weighed = of_units if times is None else times * of_units
         advantages = [float(x[tested].mean()) if tested.any() else np.nan for x in rates]
         return PairedGap(
             advantage=advantages[0],
             other=advantages[1],
-            error=float(np.sqrt(correction * (of_units @ of_units))),
+            error=float(np.sqrt(correction * (weighed @ of_units))),
             n_units=n_units,
-            n_items=len(gains),
+            n_items=int(labels.count(met)),
             n_differ=n_differ,
-            differing=sum_units(gains, units)[differs if n_differ <= MOST_FLIPPED else []],
+            differing=np.repeat(of_gains[shown], 1 if times is None else times[shown]),
         )
 
     @cached_property

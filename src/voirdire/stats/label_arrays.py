@@ -25,6 +25,7 @@ __all__ = [
     "check_humans",
     "check_judges",
     "check_reference",
+    "count_items",
     "intersection_and_union",
     "is_present",
     "judge_columns",
@@ -144,6 +145,14 @@ def is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
 
 
+def count_items(marked: Any, copies: NDArray[np.int64] | None) -> Any:
+    """Count the items that are marked, the last axis; a row stands for its number of copies."""
+    if copies is None:
+        return np.count_nonzero(marked, axis=-1)
+    rows = marked.reshape(-1, marked.shape[-1])  # one by one, to bound memory
+    return np.array([copies[row].sum() for row in rows], np.int64).reshape(marked.shape[:-1])
+
+
 def pack_slots(present: NDArray[np.bool_]) -> NDArray[np.intp] | None:
     """Find the raters of each item that gave a label, in order: shape (n_slots, n_items).
 
@@ -252,12 +261,11 @@ class LabelSets:
         positions = [np.flatnonzero(row).tolist() for row in matrix]
         return LabelSets.from_positions(positions, n_labels=matrix.shape[1])
 
-    def find_typical(self, codes: NDArray[Any]) -> list[int]:
+    def find_typical(self, codes: NDArray[Any], counts: NDArray[np.int64]) -> list[int]:
         """Return the codes of the empty set and of the labels in most sets, where these exist."""
         as_bytes = np.ascontiguousarray(self.words).view(np.uint8)
         share = np.zeros(as_bytes.shape[1] * 8)
-        used, counts = np.unique(codes, return_counts=True)
-        for code, count in zip(used.tolist(), counts.tolist(), strict=True):
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
             share += float(count) * np.unpackbits(as_bytes[code], bitorder="little")
         most = np.packbits(share * 2 > counts.sum(), bitorder="little").view(self.words.dtype)
         wanted = (np.zeros_like(most), most)

@@ -162,17 +162,21 @@ def describe_panel(labels: Comparison, *, label: Callable[[Any], str]) -> Panel:
         level = "interval"
     elif alignment == "accuracy" or (
         # free text has many labels, and exact agreement on it means nothing
-        callable(alignment) and labels.n_codes <= np.count_nonzero(humans >= 0) / 2
+        callable(alignment) and labels.n_codes <= labels.count((humans >= 0).T).sum() / 2
     ):
         level = "nominal"
     agreement = sides = None
     top_share, top_label = math.nan, None
     if level is not None:
         agreement = measure_alpha(
-            humans, level=level, label_sets=labels.label_sets, clusters=labels.clusters
+            humans,
+            level=level,
+            label_sets=labels.label_sets,
+            clusters=labels.clusters,
+            copies=labels.copies,
         )
     if level == "nominal":
-        counts = _count_labels(humans, labels.n_codes)
+        counts = _count_labels(humans, labels)
         sides = _count_sides(labels, counts)
         if counts.any():
             top = int(counts.argmax())
@@ -187,10 +191,11 @@ def describe_panel(labels: Comparison, *, label: Callable[[Any], str]) -> Panel:
     )
 
 
-def _count_labels(labels: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
-    counts = np.zeros(n_codes + 1, dtype=np.int64)
-    for column in labels.T:  # code -1 comes first and is left out
-        counts += np.bincount(column.astype(np.int64) + 1, minlength=len(counts))
+def _count_labels(matrix: NDArray[Any], labels: Comparison) -> NDArray[np.int64]:
+    counts = np.zeros(labels.n_codes + 1, dtype=np.int64)
+    for column in matrix.T:  # code -1 comes first and is left out
+        each = np.bincount(column.astype(np.int64) + 1, labels.copies, len(counts))
+        counts += each.astype(np.int64)
     return counts[1:]
 
 
@@ -202,7 +207,7 @@ def _count_sides(labels: Comparison, counts: NDArray[np.int64]) -> tuple[int, in
     votes, fewest = labels.humans, labels.min_annotators
     if labels.reference is not None:
         votes, fewest = labels.reference[:, np.newaxis], 1
-        counts = _count_labels(votes, labels.n_codes)
+        counts = _count_labels(votes, labels)
     used = np.flatnonzero(counts)
     if len(used) > 2 or (labels.is_declared and labels.n_codes != 2):
         return None
@@ -213,4 +218,5 @@ def _count_sides(labels: Comparison, counts: NDArray[np.int64]) -> tuple[int, in
         lean += (column == other).astype(np.int32) - (column == one)
         known += column >= 0
     enough = known >= fewest
-    return int(np.count_nonzero(enough & (lean < 0))), int(np.count_nonzero(enough & (lean > 0)))
+    one_side, other_side = (labels.count(enough & side) for side in (lean < 0, lean > 0))
+    return int(one_side), int(other_side)

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.stats.label_arrays import count_items
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -102,15 +104,17 @@ def sum_outcomes(
     *,
     weights: NDArray[np.float64] | None = None,
     clusters: NDArray[np.intp] | None = None,
+    copies: NDArray[np.int64] | None = None,
 ) -> OutcomeSums:
-    """Sum outcomes, whose last axis is items; clusters are ascending."""
-    counts = np.stack([np.count_nonzero(outcomes == kind, axis=-1) for kind in _OUTCOMES], axis=-1)
+    """Sum outcomes, whose last axis is items, each so many times; clusters are ascending."""
+    counts = np.stack([count_items(outcomes == kind, copies) for kind in _OUTCOMES], axis=-1)
     total, n_units = counts.astype(np.float64), counts.sum(axis=-1)
     squares = total[..., np.newaxis] * np.eye(3)
     if weights is not None or clusters is not None:
-        units = _weigh_units(outcomes, weights, clusters)
-        total, n_units = units.sum(axis=-1), np.count_nonzero(units.any(axis=-2), axis=-1)
-        squares = units @ units.swapaxes(-1, -2)
+        units, copies = _weigh_units(outcomes, weights, clusters, copies)
+        times = units if copies is None else units * copies
+        total, n_units = times.sum(axis=-1), count_items(units.any(axis=-2), copies)
+        squares = times @ units.swapaxes(-1, -2)
     return OutcomeSums(counts=counts, weights=total, squares=squares, n_units=n_units)
 
 
@@ -118,12 +122,17 @@ def _weigh_units(
     outcomes: NDArray[np.int8],
     weights: NDArray[np.float64] | None,
     clusters: NDArray[np.intp] | None,
-) -> NDArray[np.float64]:
-    """Find the weight of each unit on each outcome, shape (..., n_annotators, 3, n_units)."""
-    mass = 1.0 if weights is None else weights
-    return sum_clusters(
-        np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=-2), clusters
-    )
+    copies: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+    """Find the weight of each unit on each outcome, shape (..., n_annotators, 3, n_units).
+
+    With the number of copies of the units, which clusters have no longer.
+    """
+    mass: Any = 1.0 if weights is None else weights
+    if copies is not None and clusters is not None:
+        mass, copies = mass * copies, None
+    each = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=-2)
+    return sum_clusters(each, clusters), copies
 
 
 def sum_clusters(
@@ -177,6 +186,7 @@ def find_units(
     *,
     weights: NDArray[np.float64] | None,
     clusters: NDArray[np.intp] | None,
+    copies: NDArray[np.int64] | None = None,
     seed: int,
 ) -> OutcomeUnits:
     """Find the distinct units of outcomes of shape (n_columns, n_items); clusters are ascending.
@@ -188,34 +198,41 @@ def find_units(
     most = _MOST_ROWS if n_columns <= _MANY_COLUMNS else _MOST_ROWS // 4
     if weights is None and clusters is None:
         words = _pack_outcomes(outcomes)
-        _, first, copies = np.unique(words, return_index=True, return_counts=True)
+        _, first, places, times = np.unique(
+            words, return_index=True, return_inverse=True, return_counts=True
+        )
+        if copies is not None:
+            times = np.bincount(places, copies).astype(np.int64)
         kinds = outcomes[:, first].T[..., np.newaxis]
         rows = kinds == np.array(_OUTCOMES, dtype=np.int8)
         met = rows.any(axis=(1, 2))
-        rows, copies = rows[met], copies[met]
+        rows, times = rows[met], times[met]
     else:
-        rows = _weigh_units(outcomes, weights, clusters).transpose(2, 0, 1)
-        rows = rows[rows.any(axis=(1, 2))]
+        units, copies = _weigh_units(outcomes, weights, clusters, copies)
+        rows = units.transpose(2, 0, 1)
+        met = rows.any(axis=(1, 2))
+        rows, times = rows[met], (np.ones(len(rows), np.int64) if copies is None else copies)[met]
         flat = rows.reshape(len(rows), 3 * n_columns)
         # sorted, so that the order and names of clusters decide nothing
         if len(rows) <= most:
-            _, order, copies = np.unique(
-                flat.round(_DECIMALS), axis=0, return_index=True, return_counts=True
+            _, order, places = np.unique(
+                flat.round(_DECIMALS), axis=0, return_index=True, return_inverse=True
             )
+            times = np.bincount(places.ravel(), times).astype(np.int64)
         else:
             key = flat @ np.random.default_rng(seed).random(flat.shape[1])
             order = np.argsort(key.round(_DECIMALS), kind="stable")
-            copies = np.ones(len(rows), dtype=np.int64)
+            times = times[order]
         rows = rows[order]
     if len(rows) > most:
-        return _group_units(rows, copies, most, seed)
+        return _group_units(rows, times, most, seed)
     each = rows.astype(np.float64, order="C")
     return OutcomeUnits(
         weights=each,
         squares=each[..., :, np.newaxis] * each[..., np.newaxis, :],
         n_units=np.asarray(rows.any(axis=-1), dtype=np.float64),
-        copies=copies,
-        n_independent=int(copies.sum()),
+        copies=times,
+        n_independent=int(times.sum()),
     )
 
 

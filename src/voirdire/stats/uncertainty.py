@@ -3,7 +3,8 @@ r"""Bootstraps over units how far ω and ρ depend on the items that were drawn.
 Items, or clusters where they are declared, are drawn with replacement, as many as there are. The
 interval of ρ is bias-corrected and accelerated (BCa [1]_), its tails widened as the t distribution
 is wider than the normal [2]_; ω is a decision and has no interval, but the share of resamples in
-which it would be made again.
+which it would be made again. Beyond a million units nothing is drawn: the interval of ρ is that of
+its standard error on the logit scale, which then is the same.
 
 References
 ----------
@@ -20,10 +21,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from voirdire.stats.figures import Figures, exact_counts, passes
-from voirdire.stats.outcome_sums import find_units
+from voirdire.stats.intervals import place_on_scale
+from voirdire.stats.judge_difference import PairedGap
+from voirdire.stats.outcome_sums import HUMAN_WINS, NO_OUTCOME, find_units
 from voirdire.stats.results import Uncertainty
 
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ _WINS = (slice(None, 2), slice(1, None))
 
 _CELLS_AT_ONCE = 1 << 17
 """Resamples times annotators times margins whose tests are computed at once."""
+
+_MOST_DRAWN = 1_000_000
+"""Items of an annotator up to which units are drawn."""
 
 _UNITS_PER_ROW = 10
 """With more copies of a row than this, binomials are faster than draws one by one."""
@@ -65,12 +71,16 @@ def bootstrap_judge(
     if not plan.n_resamples:
         return [None] * len(settings.epsilons)
     [(plain, lost)] = labels.judge_outcomes([judge])
+    if int(labels.count(plain >= 0)[tested].max(initial=0)) > _MOST_DRAWN:
+        closed = _close_interval(labels, plain, tested, plan)
+        return [closed] * len(settings.epsilons)
     halves = [(plain, tested)] if lost is plain else [(plain, tested), (lost, tested_lost)]
     weights = [w[who] for outcomes, who in halves if (w := labels.weights(outcomes)) is not None]
     units = find_units(
         np.concatenate([outcomes[who] for outcomes, who in halves]),
         weights=np.concatenate(weights) if weights else None,
         clusters=labels.clusters,
+        copies=labels.copies,
         seed=plan.seed,
     )
     n_tested, reason = int(np.count_nonzero(tested)), None
@@ -88,7 +98,7 @@ def bootstrap_judge(
         level = plan.confidence_level
         shares = [_Shares(units, n_tested, kinds) for kinds in _WINS]
         intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
-        panel = shares[0].panel_interval(level, of_items_alone=intervals[0])
+        panel = shares[0].panel_interval(level, intervals[0])
         if np.isnan(intervals).any():
             reason = "all units have the same outcomes"
         elif np.isnan(stability).any():
@@ -198,31 +208,94 @@ class _Shares:
         return float(min(low, estimate)), float(max(high, estimate))
 
     def panel_interval(
-        self, confidence_level: float, *, of_items_alone: tuple[float, float]
+        self, confidence_level: float, of_items_alone: tuple[float, float]
     ) -> tuple[float, float]:
-        r"""Make the interval of ρ for other annotators like these, on other items.
+        """Make the interval of ρ for other annotators like these, on other items."""
+        return _panel_interval(
+            self.rates,
+            float((self.copies @ self.influence**2).mean()),
+            of_items_alone,
+            of_items=float(self.copies @ self.influence.mean(axis=1) ** 2),
+            n_units=self.n_units,
+            confidence_level=confidence_level,
+        )
 
-        The variance of ρ over items is joined by that of the annotators' own ρ, less what items add
-        to the latter (a crossed design [3]_); on the logit scale, with Satterthwaite's degrees of
-        freedom.
-        """
-        rho, n_tested = self.mean, len(self.rates)
-        if n_tested < 2:
-            return float("nan"), float("nan")
-        if not 1e-12 < rho < 1 - 1e-12:
-            return of_items_alone
-        of_items = float(self.copies @ self.influence.mean(axis=1) ** 2)
-        own = float((self.copies @ self.influence**2).mean())
-        shared = (n_tested * of_items - own) / (n_tested - 1)
-        spread = float(self.rates.var(ddof=1)) / n_tested
-        of_panel = max(spread - (own - shared) / n_tested, 0.0)
-        variance = of_items + of_panel
-        parts = of_items**2 / (self.n_units - 1) + of_panel**2 / (n_tested - 1)
-        freedom = variance**2 / (parts + 1e-300)
-        half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * np.sqrt(variance)
-        width = half / (rho * (1 - rho))
-        place = np.log(rho / (1 - rho))
-        return float(expit(place - width)), float(expit(place + width))
+
+def _panel_interval(
+    rates: NDArray[np.float64],
+    own: float,
+    of_items_alone: tuple[float, float],
+    *,
+    of_items: float,
+    n_units: int,
+    confidence_level: float,
+) -> tuple[float, float]:
+    r"""Make the interval of ρ for other annotators like these, on other items.
+
+    The variance of ρ over items is joined by that of the annotators' own ρ (`rates`), less what
+    items add to the latter, `own` on average (a crossed design [3]_); on the logit scale, with
+    Satterthwaite's degrees of freedom.
+    """
+    rho, n_tested = float(rates.mean()), len(rates)
+    if n_tested < 2:
+        return float("nan"), float("nan")
+    if not 1e-12 < rho < 1 - 1e-12:
+        return of_items_alone
+    shared = (n_tested * of_items - own) / (n_tested - 1)
+    spread = float(rates.var(ddof=1)) / n_tested
+    of_panel = max(spread - (own - shared) / n_tested, 0.0)
+    variance = of_items + of_panel
+    parts = of_items**2 / (n_units - 1) + of_panel**2 / (n_tested - 1)
+    freedom = variance**2 / (parts + 1e-300)
+    half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * np.sqrt(variance)
+    return place_on_scale(rho, half, 0.0)
+
+
+def _close_interval(
+    labels: Comparison, outcomes: NDArray[np.int8], tested: NDArray[np.bool_], plan: TestPlan
+) -> Uncertainty:
+    """Make the intervals of ρ of judge and annotators from standard errors.
+
+    Each ρ is a difference: from that of a judge who loses every comparison, which is 0.
+    """
+    level, intervals = plan.confidence_level, []
+    nobody = np.where(outcomes >= 0, np.int8(HUMAN_WINS), np.int8(NO_OUTCOME))
+    turned = np.where(outcomes >= 0, np.int8(HUMAN_WINS) - outcomes, np.int8(NO_OUTCOME))
+    gap, of_humans = (PairedGap.between(x, nobody, labels) for x in (outcomes, turned))
+    for each in (gap, of_humans):
+        half = float(stdtrit(each.n_units - 1, (1 + level) / 2)) * each.error
+        intervals.append(
+            place_on_scale(each.advantage, half, 0.0)
+            if each.error > 1e-12
+            else _bound_constant_share(each.advantage, each.n_units, (1 - level) / 2)
+        )
+    sums = labels.sum(outcomes).rows(tested)
+    mass = sums.weights.sum(axis=-1)
+    rates = sums.weights[:, _WINS[0]].sum(axis=-1) / mass
+    centred = np.array([1.0, 1.0, 0.0]) - rates[:, np.newaxis]
+    own = np.einsum("ar,ars,as->a", centred, sums.squares, centred) / mass**2
+    panel = _panel_interval(
+        rates,
+        float(own.mean()),
+        intervals[0],
+        of_items=gap.error**2,
+        n_units=gap.n_units,
+        confidence_level=level,
+    )
+    return Uncertainty(
+        advantage_low=intervals[0][0],
+        advantage_high=intervals[0][1],
+        human_advantage_low=intervals[1][0],
+        human_advantage_high=intervals[1][1],
+        panel_low=panel[0],
+        panel_high=panel[1],
+        stability=float("nan"),
+        confidence_level=level,
+        n_resamples=0,
+        n_units=gap.n_units,
+        clustered=labels.settings.design == "clustered",
+        reason="with more than a million items nothing is drawn anew: intervals are computed",
+    )
 
 
 def _bound_constant_share(estimate: float, n_units: float, tail: float) -> tuple[float, float]:

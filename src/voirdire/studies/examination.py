@@ -19,7 +19,7 @@ from voirdire.records import Dropped
 from voirdire.records.items import IS_MET
 from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.stats.cautions import list_names
-from voirdire.stats.label_arrays import is_present
+from voirdire.stats.label_arrays import count_items, is_present
 from voirdire.stats.results import make_caution
 from voirdire.studies.diagnosis import diagnose_annotators
 
@@ -87,7 +87,8 @@ def examine_matrix(
     }
     shared = tuple(_panel_cautions(matrix, alignment))
     common = matrix.dropped.get(None, ())
-    n_thin = np.count_nonzero(is_present(matrix.humans).sum(axis=1) < plan.min_annotators)
+    is_thin = is_present(matrix.humans).sum(axis=1) < plan.min_annotators
+    n_thin = int(count_items(is_thin, matrix.copies))
     if n_thin and plan.expert is None and matrix.gold is None:
         reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
         common += (Dropped(reason=reason, source="humans", question=matrix.question),)
@@ -116,7 +117,7 @@ def examine_matrix(
     careless: list[str] = []
     # with more than that shown, most annotators would have to stand apart
     if any(row.outcome == "passed" and 4 * row.n_shown < 3 * row.n_annotators for row in results):
-        annotators = diagnose_annotators(matrix, plan.false_discovery_rate)
+        annotators = diagnose_annotators(matrix.sample, plan.false_discovery_rate)
         careless = [row.annotator for row in annotators if row.outlier]
     return [
         _qualify(result, careless)
@@ -178,6 +179,16 @@ def _panel_cautions(
     matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore
 ) -> Iterator[Caution]:
     """Find the cautions about every judge's figures."""
+    if matrix.copies is not None:
+        sides = (matrix.humans, matrix.answers)
+        n_given = int(sum(count_items(is_present(x).T, matrix.copies).sum() for x in sides))
+        sentence = (
+            f"{n_given:,} labels were counted and not held: agreement other than α, differences of "
+            "judges, items in dispute, slices and the random control are left out, and what is "
+            "said here of labels rests on 100,000 items at most"
+        )
+        yield make_caution("counted", sentence, n_given=n_given)
+    matrix = matrix.sample
     n_labels = len(matrix.universe or ())
     if matrix.question == IS_MET and matrix.clusters is None:
         sentence = (
@@ -228,14 +239,16 @@ def _judge_cautions(
     matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, column: int
 ) -> Iterator[Caution]:
     """Find the cautions about one judge's figures."""
+    n_items, answers = matrix.n_items, matrix.answers[:, column]
+    is_unjudged = ~is_present(answers) & ~matrix.failed[:, column]
+    n_unjudged = int(count_items(is_unjudged, matrix.copies))
+    matrix = matrix.sample
     answers = matrix.answers[:, column]
     if _is_word_by_word(matrix, alignment):
         yield from _strange_labels(matrix, answers)
     elif matrix.is_numeric:
         yield from _other_scale(matrix.humans, answers)
-    n_unjudged = int(np.count_nonzero(~is_present(answers) & ~matrix.failed[:, column]))
     if n_unjudged:
-        n_items = len(matrix.items)
         sentence = f"{n_unjudged} of {n_items} annotated items were not judged"
         yield make_caution("not_judged", sentence, n_unjudged=n_unjudged, n_items=n_items)
     if not matrix.is_numeric and matrix.label_sets is None and alignment == "accuracy":

@@ -35,11 +35,18 @@ __all__ = [
     "LabelMatrix",
     "Side",
     "align",
+    "check_independent",
     "check_numbering",
     "check_words",
+    "find_seen_judges",
+    "make_sets",
+    "share_codes",
+    "take_question",
     "ties_half",
     "units_by_item",
 ]
+
+_MOST_SAMPLED = 100_000
 
 _BY_CHANCE = 0.001
 """Largest probability that a judge agrees by chance with one annotator on all disputed items."""
@@ -79,6 +86,9 @@ class LabelMatrix:
         Labels that were set aside, by judge; under None those that concern all.
     probabilities : ndarray of float, shape (n_items, n_judges), or None
         Judges' probabilities of true, nan where there is none; None where no judge has any.
+    copies : ndarray of int, shape (n_items,), or None
+        How many items have the labels of each row, where items are counted; they then have no
+        names.
     """
 
     question: str
@@ -98,6 +108,38 @@ class LabelMatrix:
     declared: bool = False
     dropped: dict[str | None, tuple[Dropped, ...]] = field(default_factory=dict)
     probabilities: NDArray[np.float64] | None = None
+    copies: NDArray[np.int64] | None = None
+
+    def of_judges(self, names: Sequence[str]) -> LabelMatrix:
+        """Return the matrix of some judges."""
+        places = [place for place, judge in enumerate(self.judges) if judge in names]
+        return replace(
+            self,
+            judges=tuple(self.judges[place] for place in places),
+            answers=self.answers[:, places],
+            failed=self.failed[:, places],
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Items that annotators labelled."""
+        return len(self.humans) if self.copies is None else int(self.copies.sum())
+
+    @cached_property
+    def sample(self) -> LabelMatrix:
+        """The matrix with a row for each item, or for 100,000 of those that are counted."""
+        if self.copies is None:
+            return self
+        places = np.arange(min(self.n_items, _MOST_SAMPLED))
+        if self.n_items > _MOST_SAMPLED:
+            places = np.random.default_rng(0).integers(0, self.n_items, _MOST_SAMPLED)
+        rows = np.searchsorted(np.cumsum(self.copies), places, side="right")
+        names = ("humans", "answers", "failed", "gold", "clusters")
+        taken: dict[str, Any] = {
+            name: x[rows] for name in names if (x := getattr(self, name)) is not None
+        }
+        seen = {judge: mask[rows] for judge, mask in self.seen.items()}
+        return replace(self, **taken, seen=seen, copies=None)
 
     @cached_property
     def majority(self) -> NDArray[np.intp]:
@@ -153,7 +195,10 @@ class LabelMatrix:
             "alignment": ties_half if is_vote else alignment,
             "values": self.categories or None,
             "n_codes": n_declared if is_counted else None,
-            **{name: getattr(self, name) for name in ("label_sets", "failed", "gold", "clusters")},
+            **{
+                name: getattr(self, name)
+                for name in ("label_sets", "failed", "gold", "clusters", "copies")
+            },
         }
 
 
@@ -202,22 +247,11 @@ def align(
     NoDataError
         If there are no annotations, or a judge has no item in common with them.
     """
-    people, machines = humans.of_questions([question]), judges.of_questions([question])
-    if not len(people):
-        msg = f"no annotation of the question {question!r} is left to examine."
-        raise NoDataError(msg)
-    if not machines.raters:
-        msg = f"`judges` must hold at least one label for the question {shorten(question)!r}"
-        names = [repr(shorten(name)) for name in judges.questions]
-        hint = f" They hold {list_names(names)}: name one with `question`." if names else ""
-        raise NoDataError(f"{msg}, got none.{hint}")
+    people, machines, annotators = take_question(judges, humans, question)
     check_numbering(people, machines)
     # sorted by name, so that the order of rows in a file changes no figure
     items = {item: row for row, item in enumerate(sorted(people.item.used()))}
-    # all annotators, also those without a usable label
-    asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
-    asked |= {*(humans.rater.values if len(humans.questions) == 1 else people.raters)}
-    sides = [Side(people, sorted(asked), items), Side(machines, machines.raters, items)]
+    sides = [Side(people, annotators, items), Side(machines, machines.raters, items)]
     if gold is not None:
         truth = gold.of_questions([question])
         if len(truth.raters) > 1:
@@ -225,14 +259,15 @@ def align(
             msg = f"`gold` must hold one label per item, got labels by {shown}. Name one column."
             raise InputError(msg)
         sides.append(Side(truth, truth.raters or ["gold"], items))
-    categories, codes = _shared_labels([side.table for side in sides])
+    categories, codes = share_codes([side.table for side in sides])
     matrices = [side.fill(own, -1) for side, own in zip(sides, codes, strict=True)]
     dropped = _count_unmatched(sides[1], "judges", question)
     dropped[None] = () if gold is None else _unusable_gold(sides[2], question)
     universe = None if labels is None else tuple(dict.fromkeys(labels))
     label_sets = None
     if people.kind == "multilabel":
-        categories, universe, label_sets = _sets(categories, matrices[0], universe)
+        counts = np.bincount(matrices[0][matrices[0] >= 0], minlength=len(categories))
+        categories, universe, label_sets = make_sets(categories, counts, universe)
     matrix = LabelMatrix(
         question=question,
         kind=people.kind,
@@ -254,8 +289,27 @@ def align(
         if machines.stated is None or np.isnan(machines.stated).all()
         else sides[1].fill(machines.stated, np.nan),
     )
-    _check_independent(matrix)
+    check_independent(matrix)
     return matrix
+
+
+def take_question(
+    judges: LabelTable, humans: LabelTable, question: str
+) -> tuple[LabelTable, LabelTable, list[str]]:
+    """Return the labels of people and of judges on a question, and who was asked it, sorted."""
+    people, machines = humans.of_questions([question]), judges.of_questions([question])
+    if not len(people):
+        msg = f"no annotation of the question {question!r} is left to examine."
+        raise NoDataError(msg)
+    if not machines.raters:
+        msg = f"`judges` must hold at least one label for the question {shorten(question)!r}"
+        names = [repr(shorten(name)) for name in judges.questions]
+        hint = f" They hold {list_names(names)}: name one with `question`." if names else ""
+        raise NoDataError(f"{msg}, got none.{hint}")
+    # all annotators, also those without a usable label
+    asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
+    asked |= {*(humans.rater.values if len(humans.questions) == 1 else people.raters)}
+    return people, machines, sorted(asked)
 
 
 def check_numbering(people: LabelTable, machines: LabelTable) -> None:
@@ -308,7 +362,7 @@ def check_words(parts: Sequence[LabelTable]) -> None:
         )
 
 
-def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
+def share_codes(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
     """Give the labels of all parts the same codes."""
     check_words(parts)
     code_of: dict[Any, int] = {}
@@ -367,14 +421,19 @@ def _find_seen_labels(people: Side, judges: Side) -> dict[str, NDArray[np.bool_]
         return {}
     masks = {}
     for judge in judges.raters:
-        is_seen = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
-        mask = people.fill(np.array([*is_seen, False])[column.codes], nothing=False)
+        mask = people.fill(find_seen_judges(column, judge), nothing=False)
         if mask.any():
             masks[judge] = mask
     return masks
 
 
-def _check_independent(matrix: LabelMatrix) -> None:
+def find_seen_judges(column: CodedColumn, judge: str) -> NDArray[np.bool_]:
+    """Return which labels were given by someone who had seen a judge's answer."""
+    is_seen = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
+    return np.array([*is_seen, False])[column.codes]
+
+
+def check_independent(matrix: LabelMatrix) -> None:
     """Refuse a judge that is also an annotator, which would be closest to the annotators.
 
     Labels whose annotator had seen the judge's answer are not used for it.
@@ -410,20 +469,17 @@ def _check_independent(matrix: LabelMatrix) -> None:
                 raise InputError(msg)
 
 
-def _sets(
-    categories: list[frozenset[str]], humans: NDArray[np.int32], declared: tuple[Any, ...] | None
+def make_sets(
+    categories: list[frozenset[str]], counts: NDArray[np.int64], declared: tuple[Any, ...] | None
 ) -> tuple[list[frozenset[str]], tuple[Any, ...], LabelSets]:
-    """Make the sets of the codes, and add two candidate constants.
+    """Make the sets of the codes, given so often by annotators, and add two candidate constants.
 
     These are the empty set, and the set of labels in most answers.
     """
-    codes = humans[humans >= 0]
     counter: Counter[str] = Counter()
-    for labels, count in zip(
-        categories, np.bincount(codes, minlength=len(categories)), strict=True
-    ):
-        counter.update(dict.fromkeys(labels, int(count)))
-    most = frozenset(label for label, count in counter.items() if count > len(codes) / 2)
+    for labels, count in zip(categories, counts.tolist(), strict=True):
+        counter.update(dict.fromkeys(labels, count))
+    most = frozenset(label for label, count in counter.items() if count > counts.sum() / 2)
     categories = list(dict.fromkeys([*categories, frozenset(), most]))
     used_labels = frozenset().union(*categories)
     universe = declared or tuple(sorted(used_labels))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from voirdire.io import Role
     from voirdire.io.declared import LabelSource
     from voirdire.records import Dropped, Verdicts
+    from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = [
     "MODEL_NAME",
@@ -63,13 +64,18 @@ MODEL_NAME = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """All labels of one kind, with the questions and notes for the reader."""
+    """All labels of one kind, with the questions and notes for the reader.
+
+    Where labels are counted, `matrices` hold them by question, and the tables one row for each
+    label that a rater gives.
+    """
 
     humans: LabelTable
     judges: LabelTable
     gold: LabelTable | None
     questions: Sequence[str]
     notes: Sequence[str] = ()
+    matrices: Mapping[str, LabelMatrix] | None = None
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
@@ -78,10 +84,22 @@ class Study:
         rows = (row for table in tables if table is not None for row in table.dropped)
         return tuple(dict.fromkeys(rows))
 
+    def of_judges(self, names: Sequence[str]) -> Study:
+        """Return the study of some judges."""
+        matrices = None
+        if self.matrices is not None:
+            matrices = {question: x.of_judges(names) for question, x in self.matrices.items()}
+        return replace(self, judges=self.judges.of_raters(names), matrices=matrices)
+
     def understood(self) -> str:
         """Describe the labels that were read in one line."""
         humans, judges = self.humans, self.judges
-        n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
+        n_items = max(
+            matrix.n_items
+            if (matrix := (self.matrices or {}).get(each)) is not None
+            else len(humans.of_questions([each]).item.used())
+            for each in self.questions
+        )
         parts = [
             _name_all(humans.raters, "annotator"),
             _name_all(judges.raters, "judge"),
@@ -93,7 +111,7 @@ class Study:
             used_labels = humans.label.used()
             labels = used_labels if humans.kind == "choice" else frozenset().union(*used_labels)
             parts.append(format_count(len(labels), "label"))
-        parts.append(format_set_aside(len(self.dropped)))
+        parts.append(format_set_aside(sum(row.n_rows for row in self.dropped)))
         # a seen judge that is not in the study may be a mistake
         expected = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
         seen = [] if humans.seen is None else humans.seen.values

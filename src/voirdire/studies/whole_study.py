@@ -25,6 +25,7 @@ from voirdire.stats.results import html_table, make_caution, summary_rows, text_
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
+from voirdire.studies.pattern_study import read_patterns
 from voirdire.studies.study import (
     declare,
     format_count,
@@ -196,6 +197,7 @@ def examine(
     plan: TestPlan | None = None,
     metadata: pl.DataFrame | None = None,
     around: bool = True,
+    large: bool | None = None,
     **settings: Any,
 ) -> Examination:
     """Examine the judges of a study against its annotators.
@@ -237,6 +239,10 @@ def examine(
         its columns.
     around : bool, optional
         Whether to find what stands around the test too, in `Examination.questions`.
+    large : bool, optional
+        Whether labels of Parquet files are counted instead of held: files may be larger than
+        memory, and what needs every item is left out, which a caution says. By default beyond ten
+        million labels, without gold, metadata and a mapping of clusters.
     **settings
         Fields of `TestPlan`, such as ``epsilon=0.1``, each of which counts before that of `plan`.
 
@@ -293,32 +299,93 @@ def examine(
     if isinstance(questions, str):
         msg = f"`questions` must be a list of names, got {questions!r}. Write [{questions!r}]."
         raise InputError(msg)
-    study = read_study(
-        humans, judges, gold, reading=reading, alignments=list(alignments), questions=questions
+    study = read_any_study(
+        humans,
+        judges,
+        gold,
+        reading=reading,
+        alignments=list(alignments),
+        questions=questions,
+        clusters=clusters,
+        metadata=metadata,
+        large=large,
     )
+    return examine_study(
+        study,
+        alignments=alignments,
+        labels=reading.labels,
+        clusters=clusters,
+        plan=plan,
+        metadata=metadata,
+        around=around,
+    )
+
+
+def read_any_study(
+    humans: Labels,
+    judges: Labels,
+    gold: Labels | None = None,
+    *,
+    reading: Reading,
+    alignments: Sequence[Any],
+    questions: Sequence[str] | None,
+    clusters: Mapping[Any, Any] | bool,
+    metadata: object = None,
+    large: bool | None = None,
+) -> Study:
+    """Read a study: hold its labels, or count them where they are many."""
+    beside = {"gold": gold, "metadata": metadata}
+    if isinstance(clusters, Mapping):
+        beside["clusters"] = clusters
+    given = [name for name, x in beside.items() if x is not None]
+    if large and given:
+        msg = f"`large` counts labels, and `{given[0]}` needs every item. Leave one of them out."
+        raise InputError(msg)
+    asked: dict[str, Any] = {"reading": reading, "alignments": alignments, "questions": questions}
+    counted = None
+    if not given:
+        counted = read_patterns(humans, judges, **asked, clusters=bool(clusters), large=large)
+    return counted or read_study(humans, judges, gold, **asked)
+
+
+def examine_study(
+    study: Study,
+    *,
+    alignments: Mapping[Any, str],
+    labels: Sequence[Any] | None,
+    clusters: Mapping[Any, Any] | bool,
+    plan: TestPlan,
+    metadata: pl.DataFrame | None = None,
+    around: bool = True,
+) -> Examination:
+    """Examine the judges of a study that was read, by alignments with their names."""
     if not alignments:
         by_kind = choose_alignment(study.humans.kind)
         alignments = {by_kind: by_kind}
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
     for question in study.questions:
-        matrix = align(
-            study.judges,
-            study.humans,
-            question=question,
-            labels=reading.labels,
-            gold=study.gold,
-            clusters=clusters,
+        matrix = (
+            align(
+                study.judges,
+                study.humans,
+                question=question,
+                labels=labels,
+                gold=study.gold,
+                clusters=clusters,
+            )
+            if study.matrices is None
+            else study.matrices[question]
         )
         matrices = [
             (name, matrix.as_numbers() if name == "neg_rmse" else matrix) for name in alignments
         ]
         for name, labelled in matrices:
             results += examine_matrix(labelled, plan, alignment=name)
-        if around:
+        if around and study.matrices is None:
             sides = [side.of_questions([question]) for side in (study.humans, study.judges)]
             findings.append(find_around(matrices, plan, sides, metadata))
-    _warn(study.dropped, results)
+    _warn(study, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
     return Examination(
         results=tuple(results),
@@ -330,7 +397,7 @@ def examine(
             "kind": study.humans.kind,
             "alignments": list(alignments.values()),
             "questions": study.questions,
-            "labels": None if reading.labels is None else list(reading.labels),
+            "labels": None if labels is None else list(labels),
             "gold": study.gold is not None,
             "clustered": bool(clusters),
             "slices": None if metadata is None else metadata.columns[1:],
@@ -340,14 +407,13 @@ def examine(
     )
 
 
-def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
+def _warn(study: Study, results: Sequence[AltTestResult]) -> None:
     """Issue the warnings of an examination."""
-    set_aside = [row for row in dropped if row.reason != "missing label"]
+    set_aside = [row for row in study.dropped if row.reason != "missing label"]
     if set_aside:
         first = f"{set_aside[0].place()}: {set_aside[0].reason}"
-        msg = (
-            f"{format_count(len(set_aside), 'label')} set aside, the first: {first}; see `dropped`."
-        )
+        count = format_count(sum(row.n_rows for row in set_aside), "label")
+        msg = f"{count} set aside, the first: {first}; see `dropped`."
         warnings.warn(msg, DroppedRowsWarning, stacklevel=3)
     doubts = {
         caution.sentence: None

@@ -75,9 +75,17 @@ def test_a_run_by_batches_writes_what_a_live_run_does_at_half_the_price(tmp_path
     assert server.batched == Counter({f"item-{n}": 1 for n in range(20, 60)})
     assert verdicts(tmp_path / "out.parquet").equals(expected_verdicts(60))
     assert (found.judged.n_items, found.judged.calls.n_calls) == (60, 0)
+    assert found.judged.calls.cost == pytest.approx(20 * A_CALL + 40 * A_CALL / 2)
     assert [row.status for row in found.batches] == ["taken"]
     assert (len(server.batches), server.n_uploads) == (1, 1)
     assert run().judged.calls.n_calls == 0
+
+
+def test_a_pilot_that_leaves_nothing_is_in_the_summary_with_what_it_cost(tmp_path, run):
+    found = run(source=write_items(tmp_path / "few.jsonl", 5))
+
+    assert found.batches == ()
+    assert found.judged.calls.cost == pytest.approx(5 * A_CALL)
 
 
 def test_the_bodies_are_those_of_the_live_client(tmp_path, run, server):

@@ -348,9 +348,10 @@ def test_a_judge_that_one_question_did_not_have_is_no_error(make_examination):
 FIGURES = {
     "annotators": ["eve", "bob"], "n": 7, "min_items": 30, "few": 50, "n_clusters": 12,
     "label": "3.0", "human_label": "3", "share": 0.93, "low": 0.12, "alpha": 0.31, "one": 90,
-    "other": 4, "n_labels": 5, "reason": "one label only",
+    "other": 4, "n_labels": 5, "reason": "one label only", "n_given": 12_345_678,
 }  # fmt: skip
 SHOWN = {
+    "counted": ["12,345,678 labels"],
     "chance_annotators": ["eve", "bob", "5 more"],
     "correction": ["Benjamini-Hochberg"],
     "few_annotators": ["three"],

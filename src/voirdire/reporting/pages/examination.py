@@ -681,7 +681,9 @@ def _pooled_part(report: Examination) -> Iterator[Part]:
 
 def _dropped_part(report: Examination) -> Iterator[Part]:
     """List why labels were set aside, and where the first of each reason stood."""
-    counts = Counter(row.reason for row in report.dropped)
+    counts = Counter[str]()
+    for row in report.dropped:
+        counts[row.reason] += row.n_rows
     first = {row.reason: row for row in reversed(report.dropped)}
     if counts:
         columns: list[Column] = [

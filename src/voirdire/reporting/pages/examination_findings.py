@@ -269,7 +269,8 @@ def say_next(rows: Sequence[AltTestResult], *, n_judges: int, n_items: int) -> S
 # Cautions -----------------------------------------------------------------------------------------
 
 _ORDER = (
-    *("random_person", "unclustered_criteria", "turned_round", "majority_copy", "other_scale"),
+    *("counted", "random_person", "unclustered_criteria", "turned_round", "majority_copy"),
+    "other_scale",
     *("strange_labels", "strange_annotators"),
     *("chance_annotators", "correction", "few_annotators", "untested_annotators"),
     *("weak_annotators", "weak_agreement", "undefined_agreement", "one_sided", "skewed_labels"),
@@ -338,7 +339,10 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
             what = say("caution.of", what=what, judges=names)
         todo = f"todo.{code}"
         cautions.append((what, say(todo) if has_sentence(todo) else None))
-    reasons = Counter(row.reason for row in question.dropped if row.reason != "missing label")
+    reasons = Counter[str]()
+    for drop in question.dropped:
+        reasons[drop.reason] += drop.n_rows if drop.reason != "missing label" else 0
+    reasons = +reasons
     if reasons:
         listed = [
             say("results.dropped.reason", n=n, reason=Verbatim(x)) for x, n in reasons.most_common()

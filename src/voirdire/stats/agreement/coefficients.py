@@ -74,7 +74,7 @@ from voirdire._validation import check_choice
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement.labels import Labels, Weights, code_labels
 from voirdire.stats.intervals import clopper_pearson, count_units, make_interval
-from voirdire.stats.label_arrays import pack_labels
+from voirdire.stats.label_arrays import count_items, pack_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -175,16 +175,20 @@ def _make_result(
     Influences beyond the items are those of pseudo-items.
     """
     centre, influence, reach = around
-    n_units, units = count_units(labels.units, compared), labels.units
-    if units is not None and len(influence) > len(units):
-        pseudo = np.arange(len(influence) - len(units))
-        units = np.concatenate([units, units.max(initial=-1) + 1 + pseudo])
+    copies, units = labels.copies, labels.units
+    n_units = count_units(units, compared, copies)
+    n_pseudo = max(len(influence) - len(compared), 0)  # none where it is undefined
+    if units is not None and n_pseudo:
+        units = np.concatenate([units, units.max(initial=-1) + 1 + np.arange(n_pseudo)])
+    if copies is not None:
+        copies = np.append(copies, np.ones(n_pseudo, np.int64))
     low, high = make_interval(
         centre,
         influence,
         reach=reach,
         n_units=n_units,
         units=units,
+        copies=copies,
         confidence_level=labels.confidence_level,
         least=0.0 if coefficient in ("raw_agreement", "majority_agreement") else -1.0,
     )
@@ -206,7 +210,7 @@ def _make_result(
         confidence_level=labels.confidence_level,
         n_clusters=n_units,
         reason=reason,
-        **{"n_items": int(np.count_nonzero(compared))} | counts,
+        **{"n_items": int(count_items(compared, labels.copies))} | counts,
     )
 
 
@@ -234,13 +238,15 @@ def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[Agreement
             known = (first >= 0) & (second >= 0)
             apart[block] += labels.disagreement(first, second) * known
         apart[block] *= 2 / np.maximum(n_labels[block] * (n_labels[block] - 1), 1)
-    paired = n_labels[items] >= 2
-    size = np.count_nonzero(paired) / max(count_units(labels.units, paired), 1)
+    paired, copies = n_labels[items] >= 2, labels.copies
+    n_units = count_units(labels.units, paired, copies)
+    size = count_items(paired, copies) / max(n_units, 1)
+    times = np.ones(1) if copies is None else copies.astype(np.float64)
     results = []
     for coefficient in coefficients:
         around = None  # so that memory is free again
         reason, estimate, around = _estimate(
-            coefficient, labels, codes[:, items], n_labels[items], apart[items], np.ones(1)
+            coefficient, labels, codes[:, items], n_labels[items], apart[items], times
         )
         centre, is_smoothed = estimate, coefficient in _SMOOTHED and len(one) > 0
         if is_smoothed and reason is None:
@@ -249,11 +255,14 @@ def measure_items(labels: Labels, coefficients: Sequence[str]) -> list[Agreement
             weight = share
             if coefficient != "krippendorff_alpha":
                 weight = share * 2 / n_labels[items][paired].mean()
-            weights = np.append(np.ones(len(paired)), weight * size)
+            weights = np.append(np.broadcast_to(times, len(paired)), weight * size)
             _, centre, around = _estimate(coefficient, labels, codes, n_labels, apart, weights)
         influence, reach = around()
         if is_smoothed and reason is None:
             influence[len(paired) :] /= np.sqrt(weight)
+        for each in () if copies is None else (influence, reach):
+            if each is not None:
+                each[: len(paired)] /= times[: len(each)]  # of one item
         results.append(
             _make_result(
                 labels,
@@ -992,9 +1001,10 @@ def measure_alpha(
     level: Level,
     label_sets: ArrayLike | LabelSets | None = None,
     clusters: ArrayLike | None = None,
+    copies: NDArray[np.int64] | None = None,
     confidence_level: float = 0.95,
 ) -> KrippendorffResult:
-    """Compute `krippendorff_alpha` without its warning."""
+    """Compute `krippendorff_alpha` without its warning; rows may stand for several items."""
     check_choice("level", level, Level)
     matrix = np.asarray(labels)
     if level not in ("nominal", "sets"):
@@ -1010,12 +1020,14 @@ def measure_alpha(
         clusters=clusters,
         confidence_level=confidence_level,
     )
-    coded = replace(coded, is_ratio=level == "ratio")
+    coded = replace(coded, is_ratio=level == "ratio", copies=copies)
     counts = np.zeros(len(coded.values), dtype=np.int64)
     for block in _blocks(len(matrix)):
         codes = coded.codes[:, block]
-        codes = codes[:, np.count_nonzero(codes >= 0, axis=0) >= 2]
-        counts += np.bincount(codes[codes >= 0], minlength=len(counts))
+        is_paired = np.count_nonzero(codes >= 0, axis=0) >= 2
+        codes, times = codes[:, is_paired], None if copies is None else copies[block][is_paired]
+        for row in codes + 1:  # no label comes first
+            counts += np.bincount(row, times, len(counts) + 1)[1:].astype(np.int64)
     if level == "ordinal":
         coded = replace(coded, values=np.cumsum(counts) - counts / 2)
     [result] = measure_items(coded, ["krippendorff_alpha"])

@@ -44,7 +44,8 @@ class Labels:
 
     `values` are the ascending numbers or packed label sets of the codes, `used` the codes that
     occur, and `categories` those that count: all where they were declared, otherwise those used.
-    `units` are the clusters that an interval takes as the sample; None where items are.
+    `units` are the clusters that an interval takes as the sample; None where items are. An item
+    stands for its number of `copies`, where there are any.
     """
 
     codes: NDArray[Any]
@@ -56,6 +57,7 @@ class Labels:
     declared: bool
     units: NDArray[np.intp] | None
     confidence_level: float
+    copies: NDArray[np.int64] | None = None
 
     def among(self, raters: Iterable[int]) -> Labels:
         """Return these labels with the codes that some raters use."""
