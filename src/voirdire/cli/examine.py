@@ -118,7 +118,13 @@ def examine_command(
     from voirdire.reporting.progress_text import gate_text
     from voirdire.studies.whole_study import examine_study
 
-    beside = {"judge": judge, "gold": gold, "items": items, "certificate": certificate}
+    beside = {
+        "judge": judge,
+        "gold": gold,
+        "items": items,
+        "stop": stop,
+        "certificate": certificate,
+    }
     needing = [name for name, x in (beside | {"calibration": calibration}).items() if x is not None]
     rule = f"`--large` must be left out beside `--{needing[0]}`" if needing else ""
     require(not (large and needing), f"{rule}, which needs every item.")
