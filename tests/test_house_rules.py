@@ -135,7 +135,7 @@ def test_the_rule_about_places_finds_places_only(text, is_place):
     assert bool(MACHINE_PATH.search(text)) is is_place
 
 
-ADAPTERS = ("trl", "verl", "openrlhf")
+ADAPTERS = ("trl", "verl", "openrlhf", "verifiers", "inspect")
 """The modules that users name, each after its framework."""
 
 

@@ -1,15 +1,16 @@
 """Reasons: asked for before each answer, stored, shown, and marked where they say the opposite."""
 
+import contextlib
 import json
 
 import polars as pl
 import pytest
 
+from voirdire.cli import app
 from voirdire.errors import InputError
 from voirdire.judging import LlmJudge, judge_file, show_prompt
 from voirdire.models import Capabilities
 from voirdire.records import Reply, TokenChoice, TokenStep
-from voirdire.reporting.result_pages import view_of_file
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 RUBRIC = """
@@ -141,9 +142,10 @@ def test_a_reason_that_says_the_opposite_is_marked(tmp_path, reason, p, is_marke
 
 
 def html_page_of(file):
-    from voirdire.reporting.pages.frame import render_page
-
-    return render_page(view_of_file(str(file)), language="en", title=None, created=None)
+    page = file.with_suffix(".html")
+    with contextlib.suppress(SystemExit):
+        app(["view", str(file), "--output", str(page), "--no-open"])
+    return page.read_text("utf-8")
 
 
 def test_criteria_have_reasons_and_what_a_criterion_avoids_is_no_contradiction(tmp_path):

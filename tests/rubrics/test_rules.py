@@ -272,7 +272,7 @@ def test_a_function_is_named_by_a_rubric_and_never_by_data(monkeypatch, tmp_path
             return lambda item: {"HEY": True, "hey": False}[item.response]
 
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [Found])
-    monkeypatch.setattr("voirdire.rubrics.rules.entry_points", lambda **_: [Found])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [Found])
     rows = [{"id": x, "prompt": "p", "response": x} for x in ("HEY", "hey", "ho")]
 
     verdicts = voirdire.judge(rows, judge="local", rubric=make_rubric(loud={"function": "shouts"}))

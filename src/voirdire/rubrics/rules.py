@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import metadata
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -179,7 +179,7 @@ def _read_function(value: Any) -> dict[str, str]:
 @cache
 def _find_function(name: str) -> tuple[Callable[[Item], bool], str]:
     """Load a function, and say of which distribution and version it is."""
-    known = {each.name: each for each in entry_points(group=RULE_FUNCTIONS)}
+    known = {each.name: each for each in metadata.entry_points(group=RULE_FUNCTIONS)}
     if name not in known:
         shown = ", ".join(sorted(known)) or "none"
         raise _refuse(f"name an entry point of `{RULE_FUNCTIONS}` ({shown})", name)
