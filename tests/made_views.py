@@ -79,6 +79,7 @@ def made_verdicts(name="polite"):
             "question": [name] * 4, "label": ["true", "false", None, "true"],
             "probability": [0.9, 0.2, None, 0.8], "failure": [None, None, f"{name}: late", None],
             "behavior": [name] * 4, "source": [None] * 4, "reason": [name, None, None, None],
+            "contradicts": ["true", None, None, None],
             "prompt": [name] * 4,
         }
     )  # fmt: skip
