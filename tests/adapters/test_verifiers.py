@@ -38,3 +38,23 @@ def test_the_judge_scores_the_last_reply_and_a_failure_raises():
     with pytest.raises(JudgeUnavailableError, match="unknown behavior"):
         asyncio.run(judge.score(lost, trace_of(lost, "sorry, no")))
     judge.close()
+
+
+def test_the_own_runner_of_verifiers_records_the_reward():
+    judge = verifiers_judge(golden_reward(), judge=golden_judge(), name="polite")
+
+    class Task(vf.Task):
+        @vf.reward
+        async def by_voirdire(self, task, trace):
+            return await judge.score(task, trace)
+
+    data = Data(idx=0, prompt="How do I do that?")
+    trace = vf.Trace.model_construct(
+        task=vf.TraceTask(type="Task", data=data), root_reply="sorry, no", rewards={}, metrics={}
+    )
+
+    asyncio.run(Task(data).score(trace))
+
+    assert set(trace.rewards) == {"polite"}
+    assert trace.rewards["polite"].value == asyncio.run(judge.score(data, trace))["polite"]
+    judge.close()

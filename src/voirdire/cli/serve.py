@@ -91,9 +91,9 @@ def serve_command(
 ) -> None:
     """Give rewards over HTTP to whatever trains, and a judge to whatever asks a decision model.
 
-    Rewards: POST /v1/rewards, or OpenRLHF's own form. The judge, also without a reward: POST
-    /v1/systemone and /v1/decisions. Prints its address when it takes requests. No text of a request
-    is ever in the log.
+    Rewards: POST /v1/rewards, or the forms of OpenRLHF (/openrlhf), NeMo Gym (/verify) and slime
+    (/slime). The judge, also without a reward: POST /v1/systemone and /v1/decisions. Prints its
+    address when it takes requests. No text of a request is ever in the log.
 
     SIGTERM and Ctrl-C let the requests under way end.
 

@@ -53,8 +53,9 @@ def pairwise_f1(
 ) -> PairwiseF1:
     r"""Measure a judge of yes-or-no questions against every single label of people.
 
-    No majority is taken: an item that three people labelled gives three pairs. The interval takes
-    the clusters as the sample, since the criteria of a prompt are right and wrong together.
+    This is the figure of the meta-evaluation of HealthBench [1]_. No majority is taken: an item
+    that three people labelled gives three pairs. The interval takes the clusters as the sample,
+    since the criteria of a prompt are right and wrong together.
 
     Parameters
     ----------
