@@ -392,7 +392,8 @@ def _find_near(claims: Sequence[Claim]) -> list[tuple[int, int]]:
                 row.append(place)
     pairs = set()
     for place, claim in enumerate(claims):
-        fewer = [claim.words - {word} for word in claim.words]
+        is_short = len(claim.words) <= 2 * _MOST_WORDS
+        fewer = [claim.words - {word} for word in claim.words if is_short]
         if 8 < len(claim.words) <= _MOST_WORDS:
             fewer += [claim.words - {*two} for two in combinations(claim.words, 2)]
         for key in (claim.dress, claim.words, *fewer, *(each[0] for each in claim.bounds)):
