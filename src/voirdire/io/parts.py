@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,9 @@ from voirdire.io.files import DataFile, FileRows, files_of
 from voirdire.records.plain import encode_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-__all__ = ["ItemPart", "Shard", "list_parts", "name_outputs"]
+__all__ = ["FolderOutputs", "ItemPart", "Shard", "make_folder", "plan_outputs"]
 
 PART_ROWS = 100_000
 _CUT = re.compile(r".*\.(?:parquet|(?:jsonl|ndjson)(?:\.(?:gz|bz2|xz))?)", re.IGNORECASE)
@@ -95,8 +95,34 @@ class ItemPart:
         return stem if self.of == 1 else f"{stem}.{self.number}-of-{self.of}"
 
 
-def list_parts(source: str | Path, shard: Shard | None = None) -> list[ItemPart]:
+@dataclass(frozen=True)
+class FolderOutputs:
+    """What a job over a folder is to write: by each output its part; in a folder, of a shard."""
+
+    folder: Path
+    parts: dict[Path, ItemPart]
+    shard: Shard | None = None
+
+    def place(self, name: str) -> Path:
+        """Name a file beside them; another machine has another shard, and no lock is sure there."""
+        place, share = self.folder / name, self.shard
+        return place if share is None else place.with_stem(
+            f"{place.stem}-{share.number}-of-{share.of}")  # fmt: skip
+
+
+def plan_outputs(
+    source: str | Path,
+    output: str | Path,
+    *,
+    shard: Shard | str | None,
+    suffix: str,
+    settings: Any,
+    **about: Any,
+) -> FolderOutputs:
     """List the files of a folder or of a pattern such as ``in/*.parquet``, or a shard's of them.
+
+    The name of each output carries a hash of its file, of `about`, and of those settings that
+    change what is written: what is done with it.
 
     Raises
     ------
@@ -104,18 +130,20 @@ def list_parts(source: str | Path, shard: Shard | None = None) -> list[ItemPart]
         If there is no such file.
     InputError
         If two have one name but for their endings: their outputs could not be told apart, nor items
-        without ids.
+        without ids; if the output is no folder, or that of the items; if a function makes items.
     """
+    if settings.make_item is not None:
+        msg = "`make_item` must be left out for a folder, whose outputs are named by what was done."
+        raise InputError(f"{msg} Write the rows that it makes to files first.")
+    about |= {x.name: getattr(settings, x.name) for x in fields(settings)
+              if x.name not in _NOT_IN_KEYS}  # fmt: skip
     found: list[str | Path] = [source]
     if glob.has_magic(str(source)) and not Path(source).exists():
         found = sorted(glob.glob(str(source), recursive=True))  # noqa: PTH207  # may be absolute
-    files = [Path(x) for name in found for x in files_of(name, held="items")]
-    if not files:
-        msg = (
-            f"`source` must match files of items, got none for {str(source)!r}. Check the pattern."
-        )
-        raise NoDataError(msg)
-    parts = [ItemPart(path) for path in files]
+    parts = [ItemPart(Path(x)) for name in found for x in files_of(name, held="items")]
+    if not parts:
+        msg = f"`source` must match files of items, got none for {str(source)!r}."
+        raise NoDataError(f"{msg} Check the pattern.")
     names: dict[str, Path] = {}
     for part in parts:
         if (other := names.setdefault(part.name, part.path)) is not part.path:
@@ -124,11 +152,41 @@ def list_parts(source: str | Path, shard: Shard | None = None) -> list[ItemPart]
                 f"{str(part.path)!r}. Rename one, or name one of their folders."
             )
             raise InputError(msg)
-    if shard is None:
-        return parts
-    if len(files) < shard.of:
-        parts = [part for path in files for part in _cut(path)]
-    return parts[shard.number - 1 :: shard.of]
+    folder = make_folder(output, source)
+    share = Shard.read(shard) if isinstance(shard, str) else shard
+    if share is not None:
+        cut = [x for part in parts for x in _cut(part.path)] if len(parts) < share.of else parts
+        parts = cut[share.number - 1 :: share.of]
+    named: dict[Path, ItemPart] = {}
+    keys: dict[Path, str] = {}
+    for part in parts:
+        if part.path not in keys:
+            with part.path.open("rb") as file:
+                key = hashlib.file_digest(file, "sha256")
+            key.update(encode_json(about))
+            keys[part.path] = key.hexdigest()[:16]
+        named[folder / f"{part.name}.{keys[part.path]}{suffix}"] = part
+    return FolderOutputs(folder, named, share)
+
+
+_NOT_IN_KEYS = ("store", "retry_failures", "workers", "limit", "threshold", "judged")
+"""Settings that change no verdict, or whose meaning the fingerprint has."""
+
+
+def make_folder(
+    output: str | Path, source: str | Path | None = None, *, name: str = "output"
+) -> Path:
+    """Make a folder where it is missing; not that of the items, which a later run would read."""
+    folder = Path(output)
+    if source is not None and folder.resolve() == Path(source).resolve():
+        msg = f"`{name}` must be another folder than that of the items, got {str(output)!r}. "
+        raise InputError(f"{msg}Name another.")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        msg = f"`{name}` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
+        raise InputError(f"{msg}Name another.") from error
+    return folder
 
 
 def _cut(path: Path) -> Iterable[ItemPart]:
@@ -142,20 +200,3 @@ def _cut(path: Path) -> Iterable[ItemPart]:
         n_rows = 1 + sum(block.count(b"\n") for block in DataFile(path).blocks())
     of = max(-(-n_rows // PART_ROWS), 1)
     return [ItemPart(path, number, of) for number in range(1, of + 1)]
-
-
-def name_outputs(
-    parts: Iterable[ItemPart], folder: Path, *, about: Mapping[str, Any], suffix: str
-) -> dict[Path, ItemPart]:
-    """Name the output of each part by a hash of its file and of `about`, what is done with it."""
-    named: dict[Path, ItemPart] = {}
-    keys: dict[Path, str] = {}
-    for part in parts:
-        if part.path not in keys:
-            with part.path.open("rb") as file:
-                key = hashlib.file_digest(file, "sha256")
-            key.update(encode_json(dict(about)))
-            keys[part.path] = key.hexdigest()[:16]
-        target = folder / f"{part.name}.{keys[part.path]}{suffix}"
-        named[target] = part
-    return named

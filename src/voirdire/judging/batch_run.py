@@ -29,12 +29,12 @@ from voirdire.errors import (
     RateLimitError,
     ServerError,
 )
+from voirdire.io.parts import make_folder
 from voirdire.judging.background_loop import BackgroundLoop
 from voirdire.judging.binding import BoundCascade, BoundJudge, check_behavior, plan_judging
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.calls import CallFailure, decode_attempt, encode_attempt, read_stored
 from voirdire.judging.file_run import judge_source
-from voirdire.judging.folder_run import make_folder
 from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import SetAside, open_replies
 from voirdire.judging.prompts import new_nonce

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
-from voirdire.io.parts import Shard, list_parts, name_outputs
+from voirdire.io.parts import plan_outputs
 from voirdire.io.verdict_files import read_parts, verdict_format
 from voirdire.judging.binding import EngineJudge, check_behavior, plan_judging
 from voirdire.judging.items import ItemSource
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Sequence
 
-    from voirdire.io.parts import ItemPart
+    from voirdire.io.parts import FolderOutputs, ItemPart, Shard
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
-    from voirdire.judging.settings import RunSettings
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
@@ -45,9 +44,6 @@ __all__ = [
     "FolderSummary",
     "judge_folder",
     "judge_parts",
-    "list_settings",
-    "make_folder",
-    "name_store",
     "plan_folder",
 ]
 
@@ -155,7 +151,7 @@ def judge_folder(
         settings=change_fields(settings or JudgingSettings(), changed),
     )
     record = RunRecord(job.plan, progress)
-    place = name_store(job.folder, job.shard)
+    place = job.outputs.place(STORE_NAME)
     failed = judge_parts(job, job.todo, record=record, store=place, stopping=stopping)
     return job.summarize(record, failed)
 
@@ -166,25 +162,20 @@ class FolderJob:
 
     plan: JudgingPlan
     settings: JudgingSettings
-    folder: Path
-    shard: Shard | None
-    outputs: dict[Path, ItemPart]
+    outputs: FolderOutputs
     todo: dict[Path, ItemPart]
 
     def summarize(self, record: RunRecord, failed: Mapping[str, str]) -> FolderSummary:
         """Sum up what was judged, and which files were not."""
         record.add([], make_verdicts([], [], self.plan))  # there may have been nothing
+        folder, n_files = self.outputs.folder, len(self.outputs.parts)
         judged = record.summarize(
-            output=str(self.folder),
+            output=str(folder),
             layout=self.settings.layout,
-            dropped_output=str(self.folder / "*.dropped.jsonl") if record.set_aside.count else None,
+            dropped_output=str(folder / "*.dropped.jsonl") if record.set_aside.count else None,
         )
-        return FolderSummary(
-            judged=judged,
-            n_files=len(self.outputs),
-            n_files_there=len(self.outputs) - len(self.todo),
-            failed=failed,
-        )
+        n_there = n_files - len(self.todo)
+        return FolderSummary(judged=judged, n_files=n_files, n_files_there=n_there, failed=failed)
 
 
 def plan_folder(
@@ -203,41 +194,14 @@ def plan_folder(
     made = plan(threshold=settings.threshold, judged=settings.judged, whole=False)
     check_behavior(settings.behavior, made.rubric)
     verdict_format(Path(f"any{suffix}"))
-    folder = make_folder(output, source)
-    share = Shard.read(shard) if isinstance(shard, str) else shard
-    about = {"fingerprint": made.fingerprint} | list_settings(settings)
-    outputs = name_outputs(list_parts(source, share), folder, about=about, suffix=suffix)
+    outputs = plan_outputs(source, output, shard=shard, suffix=suffix, settings=settings,
+                           fingerprint=made.fingerprint)  # fmt: skip
     todo = {
         target: part
-        for target, part in outputs.items()
+        for target, part in outputs.parts.items()
         if not target.exists() or (settings.retry_failures and _has_failures(target))
     }
-    return FolderJob(
-        plan=made, settings=settings, folder=folder, shard=share, outputs=outputs, todo=todo
-    )
-
-
-def make_folder(
-    output: str | Path, source: str | Path | None = None, *, name: str = "output"
-) -> Path:
-    """Make a folder where it is missing; not that of the items, which a later run would read."""
-    folder = Path(output)
-    if source is not None and folder.resolve() == Path(source).resolve():
-        msg = f"`{name}` must be another folder than that of the items, got {str(output)!r}. "
-        raise InputError(f"{msg}Name another.")
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        msg = f"`{name}` must be a folder, and {str(folder)!r} cannot be made ({error.strerror}). "
-        raise InputError(f"{msg}Name another.") from error
-    return folder
-
-
-def name_store(folder: Path, shard: Shard | None) -> Path:
-    """Name the store of a folder; another machine has another shard, and no lock is sure there."""
-    place = folder / STORE_NAME
-    return place if shard is None else place.with_stem(
-        f"{place.stem}-{shard.number}-of-{shard.of}")  # fmt: skip
+    return FolderJob(plan=made, settings=settings, outputs=outputs, todo=todo)
 
 
 def judge_parts(
@@ -270,19 +234,6 @@ def judge_parts(
         record.report(finishing=True)
         run.publish(columns)
         return run.failed
-
-
-_NOT_IN_KEYS = ("store", "retry_failures", "workers", "limit", "threshold", "judged")
-"""Settings that change no verdict, or whose meaning the fingerprint has."""
-
-
-def list_settings(settings: RunSettings) -> dict[str, Any]:
-    """List the settings that change what is written; nothing names what a function does."""
-    if settings.make_item is not None:
-        msg = "`make_item` must be left out for a folder, whose outputs are named by what was done."
-        raise InputError(f"{msg} Write the rows that it makes to files first.")
-    names = [row.name for row in fields(settings) if row.name not in _NOT_IN_KEYS]
-    return {name: getattr(settings, name) for name in names}
 
 
 def _has_failures(path: Path) -> bool:

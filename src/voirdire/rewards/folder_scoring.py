@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import change_fields
 from voirdire.errors import InputError
 from voirdire.io.files import files_of
-from voirdire.io.parts import Shard, list_parts, name_outputs
-from voirdire.judging.folder_run import list_settings, make_folder, name_store
+from voirdire.io.parts import plan_outputs
 from voirdire.judging.model_settings import LlmJudge
+from voirdire.judging.outputs import STORE_NAME
 from voirdire.records.tables import Tabular
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.reward_file import load_reward
@@ -24,6 +24,7 @@ from voirdire.rewards.verdict_source import choose_source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from voirdire.io.parts import Shard
     from voirdire.judging.jury import JudgeLike
     from voirdire.rewards.scoring import ScoringProgress
 
@@ -113,17 +114,15 @@ def score_folder(
         raise InputError(f"{msg} `voirdire judge IN/ -o OUT/` first, and give its verdicts.")
     chosen = choose_source(model, verdicts, judge=judge, other_judge=told.other_judge)
     judged_by = getattr(chosen, "plan", None) or chosen.verdicts  # type: ignore[union-attr]
-    about = {"reward": model.content_hash, "judge": judged_by.fingerprint} | list_settings(told)
     given = verdicts if isinstance(verdicts, list | tuple) else [verdicts]
     files = [Path(x) for part in given if isinstance(part, str | Path) for x in files_of(part)]
-    about["verdicts"] = [(x.name, x.stat().st_size, x.stat().st_mtime_ns) for x in files]
-    share = Shard.read(shard) if isinstance(shard, str) else shard
-    folder = make_folder(output, source)
-    outputs = name_outputs(list_parts(source, share), folder, about=about, suffix=suffix)
+    about = {"reward": model.content_hash, "judge": judged_by.fingerprint}
+    about |= {"verdicts": [(x.name, x.stat().st_size, x.stat().st_mtime_ns) for x in files]}
+    outputs = plan_outputs(source, output, shard=shard, suffix=suffix, settings=told, **about)
     if told.store is None:
-        told = replace(told, store=name_store(folder, share))
+        told = replace(told, store=outputs.place(STORE_NAME))
     parts, failed = [], {}
-    for target, part in outputs.items():
+    for target, part in outputs.parts.items():
         if target.exists():
             continue
         asked: dict[str, Any] = {"reward": model, "settings": told, "progress": progress}
@@ -133,10 +132,10 @@ def score_folder(
         except InputError as error:
             failed[str(part)] = str(error)
     return FolderScores(
-        output=str(folder),
+        output=str(outputs.folder),
         reward=model.name,
         parts=tuple(parts),
-        n_files=len(outputs),
-        n_files_there=len(outputs) - len(parts) - len(failed),
+        n_files=len(outputs.parts),
+        n_files_there=len(outputs.parts) - len(parts) - len(failed),
         failed=failed,
     )

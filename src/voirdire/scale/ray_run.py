@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError, InputError, VoirdireError
+from voirdire.io.parts import FolderOutputs
 from voirdire.judging import JudgingProgress, JudgingSettings
 from voirdire.judging.binding import plan_judging
 from voirdire.judging.folder_run import FolderJob, judge_parts, plan_folder
@@ -128,7 +129,7 @@ def _run_tasks(
     most = max(1, _TASKS_A_CPU * int(ray.cluster_resources().get("CPU", 1)))
     running: dict[Any, str] = {}
     failed: dict[str, str] = {}
-    folder = str(job.folder)
+    folder = str(job.outputs.folder)
     try:
         while waiting or running:
             while waiting and len(running) < most:
@@ -191,8 +192,8 @@ def _judge_part(
     Pace.shared = None if limiter is None else _Leases(limiter)
     plan = _load(order)
     todo = {path: part}
-    job = FolderJob(plan=plan, settings=told, folder=Path(folder), shard=None,
-                    outputs=todo, todo=todo)  # fmt: skip
+    outputs = FolderOutputs(Path(folder), todo)
+    job = FolderJob(plan=plan, settings=told, outputs=outputs, todo=todo)
     record = RunRecord(plan)
     try:
         failed = judge_parts(job, todo, record=record, store=path.with_suffix(".replies.sqlite"))
