@@ -216,8 +216,10 @@ def test_equal_labels_of_two_files_count_once(tmp_path, write):
 
     whole = examine(**given, large=True)
     parts = examine(humans=folder, judges=given["judges"], large=True)
+    held = examine(humans=folder, judges=given["judges"], around=False)
 
     assert figures(parts) == figures(whole)
+    assert_same(parts, held)
     assert sum(row.n_rows for row in parts.dropped if row.reason == "duplicate row") == 10
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,9 @@ def read_patterns(
     are_parquet = all(isinstance(x, Path) and x.suffix.lower() == ".parquet" for x in sources)
     if large is False or not (large or (are_parquet and _may_be_many(sources))):
         return None
-    files = _find_files(sides, reading, questions, clusters=clusters) if are_parquet else {}
+    files: dict[Path, LabelFile | None] = {}
+    with nullcontext() if large else suppress(InputError):  # which reading them whole explains
+        files = _find_files(sides, reading, questions, clusters=clusters) if are_parquet else {}
     wrong = next((x for x in sources if files.get(x) is None), None)
     if wrong is not None and not large:
         return None

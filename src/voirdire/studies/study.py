@@ -384,7 +384,8 @@ def _read(
         if are_files and is_path and not _is_pipe(source):  # people without names are files
             path = Path(source)
             who = path.stem if stems[path.stem] < 2 else f"{path.parent.name}/{path.stem}"
-        for file in files_of(source) if is_path and side != "humans" else [source]:
+        held = "labels" if side == "humans" else "verdicts"
+        for file in files_of(source, held=held) if is_path else [source]:
             settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
             if is_path and str(file) in columns_of_file:
                 lacking = frozenset().union(*columns_of_file.values()) - columns_of_file[str(file)]
