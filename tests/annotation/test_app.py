@@ -85,7 +85,7 @@ def test_what_is_sent_is_stored_once_and_only_that_is_said_to_be_saved(store):
         ("polite", [True, False, None], ["true", 1, [True], {}]),
         ("tone", ["warm", None], ["hot", True, 1, ["warm"]]),
         ("parts", [[], ["joke", "advice"]], ["joke", ["x"], ["joke", "joke"], [1], [["joke"]]]),
-        ("quality", [1, 2.5, 5], [0, 6, "3", True, 1e400]),
+        ("quality", [1, 2.5, 5], [0, 6, "3", True, 10**400]),
         ("why", ["because"], ["", " ", 3, "x" * 20_001]),
         ("unknown", [], [None]),
     ],
@@ -112,7 +112,14 @@ def test_rows_of_other_seats_tasks_and_of_no_form_are_refused(store):
     odd = [row(own, True) | change for change in ({"uuid": "x"}, {"action": "delete"})]
     odd += [row(own, 1, "", action="flag"), row(own, "x" * 2_001, action="note")]
     assert client.send(*odd)["saved"] == []
-    for body in (b"", b"{", b'[{"uuid": 1}]', json.dumps([row(own, True)] * 51).encode()):
+    deep = json.dumps([row(own, 1)]).replace('"value": 1', f'"value": {"[" * 9_999}{"]" * 9_999}')
+    for body in (
+        b"",
+        b"{",
+        b'[{"uuid": 1}]',
+        deep.encode(),
+        json.dumps([row(own, True)] * 51).encode(),
+    ):
         assert client.ask("POST", "/label/answers", body)[0] == 400
     assert client.ask("POST", "/label/answers", b"[" + b" " * (2 << 20) + b"]")[0] == 413
     assert study.states == {}
@@ -191,7 +198,8 @@ def test_no_file_is_read_but_those_of_the_page(store, path):
 
 
 def test_images_come_from_where_the_items_say_and_nowhere_else(store):
-    images = ("https://pictures.example/1.png", "data:image/png;base64,AAAA")
+    names = ("https://pictures.example/1.png", "https://例え.example/2.png", "https://[::1/3.png")
+    images = (*names, "data:image/png;base64,AAAA")
     prompt = (Message(role="user", content="Look: [image]", images=images),)
     items = make_items(1)
     items[0] = type(items[0])(id="i", prompt=prompt, response="A cat.")
@@ -199,8 +207,25 @@ def test_images_come_from_where_the_items_say_and_nowhere_else(store):
 
     policy = client.ask("GET", "/label")[1]["content-security-policy"]
 
-    assert re.search(r"img-src 'self' data: https://pictures\.example;", policy)
+    assert re.search(
+        r"img-src 'self' data: https://pictures\.example https://xn--r8jz45g\.example;", policy
+    )
     assert client.tasks()["tasks"][0]["messages"] == [["user", "Look: [image]", list(images)]]
+
+
+def test_right_answers_of_practice_are_read_from_a_cell_and_checked(store):
+    cells = {"right": '{"polite": false}', "no": "false", "empty": ""}
+    items = [type(make_items(1)[0])(id=k, response=k, metadata={"practice": x})
+             for k, x in cells.items()]  # fmt: skip
+
+    client, study, _ = enter(store, items=items)
+
+    assert (study.practice, set(study.order)) == (["right"], {"no", "empty"})
+    assert client.tasks()["tasks"][0]["practice"]["right"] == {"polite": False}
+    for wrong in ("yes", True, {"rude": True}, {"polite": 1}):
+        item = type(items[0])(id="wrong", response="", metadata={"practice": wrong})
+        with pytest.raises(InputError, match="`practice` must hold right answers by question"):
+            study.add_items([item])
 
 
 def test_the_sides_of_a_pair_change_and_votes_are_kept_as_the_file_has_them(store):

@@ -9,7 +9,7 @@ import pytest
 from annotation.studies_made import ALL_KINDS, YES_NO, make_items, start
 from voirdire import studies
 from voirdire.annotation import measure_study, open_study, read_judges, watch_study
-from voirdire.errors import NoDataError
+from voirdire.errors import InputError, NoDataError
 from voirdire.records import Criterion
 from voirdire.rubrics import load_rubric, rubric_from_text
 from voirdire.store import Answer, open_annotations
@@ -169,6 +169,16 @@ def test_criteria_of_an_item_are_bet_on_together(store):
     assert len(found.labels) == 15
     assert found.because.figures["n_closed"] == 5
     assert found.because.figures["n_planned"] == 12
+    progress = measure_study(study)
+    assert [(row.n_done, row.n_assigned) for row in progress.people] == [(5, 12)] * 3
+
+
+def test_criteria_of_a_prompt_that_has_begun_get_no_further_item(store):
+    about = {"criteria": (Criterion(text="It says so.", points=1.0),), "group": "prompt"}
+    study, _ = start_with(store, load_rubric("criteria"), make_items(2, **about))
+
+    with pytest.raises(InputError, match="a cluster must come whole, got more of 'prompt'"):
+        study.add_items(make_items(3, **about))
 
 
 def start_with(store, rubric, items):

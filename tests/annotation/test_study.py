@@ -92,6 +92,29 @@ def test_where_few_label_each_item_whoever_comes_later_gets_what_nobody_has_begu
     assert all(0 not in people for people in study.people[34:])
 
 
+def test_whoever_is_revoked_again_changes_nothing_for_the_others(store):
+    study, _ = start(store, 100, annotators=("a", "b", "c", "d"), per_item=2)
+    study.revoke("a")
+    people = list(study.people)
+    put(store, study, [answer(1, study.order[50], True)])
+
+    study.renew_link("a")
+    study.revoke("a")
+
+    assert study.people == people
+    assert study.seat_named("a").digest is None
+
+
+def test_what_a_table_could_not_hold_begins_no_study(store):
+    with pytest.raises(InputError, match="name must be a short text and no formula, got '=ben'"):
+        start(store, annotators=("ana", "=ben"))
+    odd = type(make_items(1)[0])(id="-1", response="")
+    with pytest.raises(InputError, match="ids of items must not begin like a formula, got '-1'"):
+        start(store, items=[odd])
+
+    assert store.studies() == []
+
+
 def test_the_closed_prefix_ends_before_the_first_item_that_somebody_owes(store):
     study, _ = start(store)
     for item in (*study.order[:3], study.order[5]):

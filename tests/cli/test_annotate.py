@@ -37,6 +37,9 @@ def test_a_study_is_begun_with_what_is_typed_and_the_port_must_be_free(place, ca
     with open_annotations(place / "voirdire-annotations.sqlite") as store:
         study = open_study(store)
     assert [seat.name for seat in study.seats] == ["", "ana", "ben"]
+    printed = dict(line.split() for line in done.out.splitlines())
+    seats = [study.find_seat(link.partition("#")[2]).name for link in printed.values()]
+    assert (list(printed), seats) == (["coordinator", "ana", "ben"], ["", "ana", "ben"])
     assert (study.settings.per_item, study.settings.epsilon) == (1, 0.1)
 
 
@@ -88,3 +91,25 @@ def test_labels_and_gold_are_written_for_examine(place, call, ending):
     assert len(read(place / f"gold.{ending}")) == 1
     assert f"--humans labels.{ending} --judges VERDICTS --kind scale --question quality" in done.err
     assert call("annotate", "export", *about[:2], "-o", "labels.xlsx").code == 2
+
+
+def test_the_next_call_names_the_margin_of_the_stop(place, call):
+    with open_annotations(place / "study.db") as store:
+        study, _ = start(store, 3, epsilon=0.15, epsilon_mode="multiplicative")
+    (place / "judge.csv").write_text("item,label\n" + "".join(f"{x},true\n" for x in study.order))
+    about = ("--judges", "judge.csv", "--stop", "stop.json", "--store", "study.db")
+
+    done = call("annotate", "export", *about, "-o", "labels.csv")
+
+    margin = "--question polite --epsilon 0.15 --epsilon-mode multiplicative --stop stop.json"
+    assert f"--kind boolean {margin}" in done.err
+
+
+def test_a_page_of_instructions_is_text(place, call):
+    (place / "guidelines.txt").write_bytes(b"\xff\xfe\x00")
+
+    about = ("--rubric", "rubric.yaml", "--annotators", "ana", "--guidelines", "guidelines.txt")
+    done = call("annotate", "items.jsonl", *about)
+
+    assert "`--guidelines` must be text in UTF-8" in done.err
+    assert list(place.glob("*.sqlite")) == []

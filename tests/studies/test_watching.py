@@ -265,7 +265,11 @@ def test_people_are_compared_with_the_others_on_the_same_items():
     again[0]["label"] = "other"
 
     found = studies.measure_labelling(
-        pl.DataFrame(rows + again), n_assigned=dict.fromkeys(PEOPLE, 50), n_items=50, n_closed=40
+        pl.DataFrame(rows + again),
+        n_assigned=dict.fromkeys(PEOPLE, 50),
+        n_done=dict.fromkeys(PEOPLE, 40),
+        n_items=50,
+        n_closed=40,
     )
 
     ana = found.people[0]
@@ -291,12 +295,14 @@ def test_split_items_come_with_their_notes_and_what_they_have_in_common():
             "item": list(labels),
             "response": [f"text {n}" for n in range(30)],
             "topic": ["law" if n % 3 == 0 else "art" for n in range(30)],
+            "top": [n % 2 for n in range(30)],  # a column's name, and that of a count
         }
     )
 
     found = studies.measure_labelling(
         pl.DataFrame(answer_rows(labels, notes=notes)),
         n_assigned=dict.fromkeys(PEOPLE, 30),
+        n_done=dict.fromkeys(PEOPLE, 30),
         n_items=30,
         n_closed=30,
         items=items,
@@ -311,12 +317,14 @@ def test_split_items_come_with_their_notes_and_what_they_have_in_common():
     assert common["note", "讽刺"].labels == {"true": 10, "false": 5}
     assert common["note", "讽刺"].sentence == "Where '讽刺' matters, answer 'true'."
     assert ("topic", "art") not in common
+    assert {row.column for row in found.clauses} == {"note", "topic"}
 
 
 def test_nobody_has_answered_yet():
     found = studies.measure_labelling(
         pl.DataFrame(answer_rows({"i": {"ana": True}})).clear(),
         n_assigned={"ana": 5},
+        n_done={"ana": 0},
         n_items=5,
         n_closed=0,
     )

@@ -8,8 +8,10 @@ import logging
 import math
 import re
 import time
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -209,14 +211,14 @@ class AnnotationServer:
     def _image_origins(self) -> list[str]:
         """List where the items' images are: a browser may get images from nowhere else."""
         if self._origins[0] != len(self.study.items):
-            addresses = {
-                f"https://{urlsplit(image).netloc}"
-                for item in self.study.items.values()
-                for message in item.prompt
-                for image in message.images
-                if image.startswith("https:")
-            }
-            names = sorted(name for name in addresses if re.fullmatch(r"https://[\w.:-]+", name))
+            origins: set[str] = set()
+            for item in self.study.items.values():
+                for image in chain.from_iterable(message.images for message in item.prompt):
+                    if image.startswith("https:"):
+                        with suppress(ValueError):  # no browser gets an image from there
+                            host = urlsplit(image).netloc.encode("idna").decode()
+                            origins.add(f"https://{host}")
+            names = sorted(name for name in origins if re.fullmatch(r"https://[\w.:-]+", name))
             names = names if len(names) <= _MOST_ORIGINS else ["https:"]
             self._origins = len(self.study.items), names
         return self._origins[1]
@@ -286,9 +288,10 @@ class AnnotationServer:
         page = html_page(await self._measure(), language=language, is_served=True)
         return HTMLResponse(page)
 
-    def _labels(self, request: Request, seat: Seat) -> Response:
+    async def _labels(self, request: Request, seat: Seat) -> Response:
         del seat
-        table = self.study.labels(codes="codes" in request.query_params)
+        is_coded = "codes" in request.query_params
+        table = await asyncio.to_thread(self.study.labels, codes=is_coded)
         return _as_file(write_csv(table), "text/csv", f"{self.study.key}.csv")
 
     async def _stop(self, request: Request, seat: Seat) -> Response:
@@ -387,7 +390,7 @@ class AnnotationServer:
         """Store rows; a uuid that is returned as saved is on the disk."""
         try:
             sent = _read_rows(await request.body())
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise HTTPException(400) from None
         if len(sent) > _MOST_ROWS:
             raise HTTPException(400)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from voirdire._messages import shorten
+from voirdire.annotation.assignment import Task
 from voirdire.annotation.study import COORDINATOR, write_label
 from voirdire.errors import NoDataError
 from voirdire.io import read_labels
@@ -143,8 +144,8 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
         schema=schema | {"at": pl.Float64, "is_repeat": pl.Boolean},
     )
     known: list[dict[str, Any]] = [
-        {"item": study.name_of(item, key)[1], "response": item.response}
-        | {k: x for k, x in item.metadata.items() if isinstance(x, str | int | bool)}
+        {k: x for k, x in item.metadata.items() if isinstance(x, str | int | bool)}
+        | {"item": study.name_of(item, key)[1], "response": item.response}
         for item in map(study.items.__getitem__, study.order)
         for key in study.questions_of(item)
     ]
@@ -155,6 +156,10 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
         answered,
         n_assigned={
             seat.name: sum(seat.number in given for given in study.people) for seat in people
+        },
+        n_done={
+            seat.name: sum(study.is_done(seat.number, Task(item=item)) for item in study.order)
+            for seat in people
         },
         n_items=len(study.order),
         n_closed=len(closed),
@@ -186,10 +191,7 @@ def _watch(
     for item in map(study.items.__getitem__, study.order):
         for key in study.questions_of(item):
             name, shown = study.name_of(item, key)
-            cluster = item.cluster
-            if study.rubric.of_item:
-                cluster = item.cluster or item.group or item.id
-            of_question.setdefault(name, []).append((shown, cluster))
+            of_question.setdefault(name, []).append((shown, study.cluster_of(item)))
     watched = []
     for question in study.questions:
         if question.kind == "text":

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import math
 import secrets
 import time
 import uuid
 from collections.abc import Sequence  # noqa: TC003  # options read the annotation
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.annotation.assignment import BLOCK, Task, assign_people, draw_order, list_tasks
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.files import escape_cell
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 from voirdire.store import Answer, Seat
@@ -145,6 +146,9 @@ def start_study(
             raise InputError(f"`{lack}` must be given when a study begins, got none.")
         if len({*annotators}) < len(annotators):
             raise InputError(f"`annotators` must differ, got {', '.join(annotators)}.")
+        for name in annotators:
+            _check_name(name)
+        _prepare_items(items, rubric, [rubric.question(name) for name in asked])
         document = {
             "rubric": rubric_to_yaml(rubric),
             "settings": replace(settings, questions=asked),
@@ -215,8 +219,6 @@ class Study:
         Who gets each place of the order, by number of seat.
     seats : list of Seat
         Everybody, by number; the first `n_planned` annotators were there when it began.
-    largest_cluster : int
-        Items of the largest cluster of those that it began with.
     settings, guidelines : StudySettings, str
         How it was set up.
     states : dict of (int, str, int) to TaskState
@@ -235,7 +237,6 @@ class Study:
         self._n_documents = 0
         self.states: dict[tuple[int, str, int], TaskState] = {}
         self.seats: list[Seat] = []
-        self.largest_cluster = 1
         first = store.documents(key)[0]
         self.rubric = rubric_from_text(first["rubric"], source=key)
         self.settings = StudySettings(**first["settings"])
@@ -280,10 +281,7 @@ class Study:
             added = msgspec.convert(document["items"], list[Item])
             self.items |= {item.id: item for item in added}
             self.practice += [item.id for item in added if item.metadata.get("practice")]
-            rest = {x.id: x.cluster for x in added if not x.metadata.get("practice")}
-            if rest and not self._batches:
-                clusters = [cluster for cluster in rest.values() if cluster]
-                self.largest_cluster = max([1, *map(clusters.count, set(clusters))])
+            rest = {x.id: self.cluster_of(x) for x in added if not x.metadata.get("practice")}
             self._batches += [draw_order(rest, seed=self.settings.seed)] if rest else []
         self._n_documents += len(documents)
         self.order = [item for batch in self._batches for item in batch]
@@ -322,9 +320,7 @@ class Study:
         Where everybody labels every item, so does whoever comes later; else those get items from
         the second block on after the last that somebody has begun.
         """
-        if not name.strip() or name != name.strip() or len(name) > 100 or not name.isprintable():
-            msg = f"an annotator's name must be a short text, got {shorten(name)!r}."
-            raise InputError(msg)
+        _check_name(name)
         secret = secrets.token_urlsafe(16)
         n = 1 + max((seat.number for seat in self.seats), default=COORDINATOR)
         since = 0 if self.settings.per_item is None or n < self.n_planned else self._next_block()
@@ -343,10 +339,11 @@ class Study:
 
     def revoke(self, name: str) -> None:
         """Take somebody's link away; answers stay, and items further on go to the others."""
-        until = self._next_block()
-        number = self.seat_named(name).number
-        left = {"digest": None, "until": until, "left_at": time.time()}
-        self._store.change_seat(self.key, number, **left)
+        seat = self.seat_named(name)
+        left: dict[str, Any] = {"digest": None}
+        if seat.left_at is None:  # who left before has no items further on
+            left |= {"until": self._next_block(), "left_at": time.time()}
+        self._store.change_seat(self.key, seat.number, **left)
         self.refresh()
 
     def _next_block(self) -> int:
@@ -358,18 +355,16 @@ class Study:
 
     def add_items(self, items: Sequence[Item]) -> int:
         """Add those items that are not there yet, at the end of the order, and count them."""
-        clusters = {self.items[item].cluster for item in self.order} - {None}
+        clusters = {self.cluster_of(self.items[item]) for item in self.order} - {None}
         added: list[Item] = []
-        for item in items:
-            if self.rubric.of_item and not item.criteria:
-                msg = f"items must bring criteria for rubric {self.rubric.name!r}, got"
-                raise InputError(f"{msg} {shorten(item.id)!r} without any. Give it `criteria`.")
+        for item in _prepare_items(items, self.rubric, self.questions):
             known = self.items.get(item.id)
             if known is not None and known.content_hash() != item.content_hash():
                 msg = f"item {shorten(item.id)!r} must have the text that people are labelling"
                 raise InputError(f"{msg}, got another. Give it another id.")
-            if known is None and item.cluster in clusters:
-                msg = f"a cluster must come whole, got more of {shorten(item.cluster)!r}"
+            cluster = self.cluster_of(item)
+            if known is None and cluster in clusters:
+                msg = f"a cluster must come whole, got more of {shorten(cluster)!r}"
                 raise InputError(f"{msg} that the study began with. Leave item {item.id!r} out.")
             added += [] if known else [item]
         if added:
@@ -377,21 +372,17 @@ class Study:
             self.refresh()
         return len(added)
 
+    def cluster_of(self, item: Item) -> str | None:
+        """Return what an item depends on; criteria of one prompt depend on each other."""
+        return item.cluster or (item.group or item.id if self.rubric.of_item else None)
+
     def questions_of(self, item: Item) -> dict[str, tuple[Question, str]]:
         """Return what is asked of an item: by key the question, and the criterion if it is one.
 
         Of an item whose behavior is known, the propositions that the behavior has demands on.
         """
         if item.id not in self._asked:
-            named = next((row for row in self.rubric.behaviors if row.id == item.behavior), None)
-            self._asked[item.id] = {
-                row.id: (row, "")
-                for row in self.questions
-                if named is None or row.kind != "boolean" or row.id in named.demands
-            }
-            if self.rubric.of_item:
-                [question] = self.questions
-                self._asked[item.id] = {each.key: (question, each.text) for each in item.criteria}
+            self._asked[item.id] = _list_questions(item, self.rubric, self.questions)
         return self._asked[item.id]
 
     def tasks(self, seat: int) -> list[Task]:
@@ -573,9 +564,7 @@ class Study:
         rows: list[tuple[Any, ...]] = []
         for item_id in self.order:
             item = self.items[item_id]
-            cluster = item.cluster
-            if self.rubric.of_item:
-                cluster = item.cluster or item.group or item.id
+            cluster = self.cluster_of(item)
             for number, name in names.items():
                 state = self.states.get((number, item_id, 0), TaskState())
                 for key, (row, _) in self.questions_of(item).items():
@@ -592,6 +581,56 @@ class Study:
         frame = pl.DataFrame(rows, schema=kinds, orient="row")
         empty = [name for name in ("cluster", "note") if frame[name].null_count() == len(frame)]
         return frame.drop(empty)
+
+
+def _check_name(name: str) -> None:
+    is_short = 0 < len(name) <= 100 and name == name.strip() and name.isprintable()
+    if not is_short or escape_cell(name) != name:
+        msg = f"an annotator's name must be a short text and no formula, got {shorten(name)!r}."
+        raise InputError(msg)
+
+
+def _list_questions(
+    item: Item, rubric: Rubric, questions: Sequence[Question]
+) -> dict[str, tuple[Question, str]]:
+    if rubric.of_item:
+        return {each.key: (questions[0], each.text) for each in item.criteria}
+    named = next((row for row in rubric.behaviors if row.id == item.behavior), None)
+    return {
+        row.id: (row, "")
+        for row in questions
+        if named is None or row.kind != "boolean" or row.id in named.demands
+    }
+
+
+def _prepare_items(
+    items: Iterable[Item], rubric: Rubric, questions: Sequence[Question]
+) -> list[Item]:
+    """Check items, and read the right answers of practice, which a table holds as JSON."""
+    prepared = []
+    for item in items:
+        name, right = shorten(item.id), item.metadata.get("practice")
+        if rubric.of_item and not item.criteria:
+            msg = f"items must bring criteria for rubric {rubric.name!r}, got {name!r} without any."
+            raise InputError(f"{msg} Give it `criteria`.")
+        if escape_cell(item.id) != item.id:
+            msg = f"ids of items must not begin like a formula, got {name!r}. Give it another:"
+            raise InputError(f"{msg} a table of labels would not hold this one as it is.")
+        with suppress(ValueError, RecursionError):
+            right = json.loads(right) if isinstance(right, str) else right
+        asked = _list_questions(item, rubric, questions)
+        if right and not (
+            isinstance(right, dict)
+            and all(key in asked and check_value(asked[key][0], x) for key, x in right.items())
+        ):
+            msg = f"`practice` must hold right answers by question, got {shorten(str(right))!r} of"
+            way = f'Write such as {{"{next(iter(asked), "question")}": ...}}, or nothing.'
+            raise InputError(f"{msg} item {name!r}. {way}")
+        if "practice" in item.metadata:
+            about = {**item.metadata, "practice": right or None}
+            item = msgspec.structs.replace(item, metadata=about)  # noqa: PLW2901
+        prepared.append(item)
+    return prepared
 
 
 def write_label(value: Any) -> str:
@@ -620,8 +659,7 @@ def check_value(question: Question, value: Any) -> bool:
         case "scale":
             low, high = question.minimum, question.maximum
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            is_in = low is not None and high is not None
-            return is_number and math.isfinite(value) and is_in and low <= value <= high
+            return is_number and low is not None and high is not None and low <= value <= high
         case _:
             return isinstance(value, str) and bool(value.strip()) and len(value) <= MOST_TEXT
 

@@ -14,7 +14,7 @@ from voirdire.annotation.coordinator import read_judges, watch_study
 from voirdire.annotation.platforms import argilla_dataset, label_studio_project
 from voirdire.annotation.study import Study, StudySettings, open_study, start_study
 from voirdire.cli import options as typed
-from voirdire.cli.calls import is_source, require, say
+from voirdire.cli.calls import UsageError, is_source, require, say
 from voirdire.cli.printing import print_text, progress, say_drops, start_reading
 from voirdire.cli.written_files import check_written, write_bytes, write_text
 from voirdire.store import open_annotations
@@ -94,6 +94,10 @@ def annotate_command(
     start_reading()
     require(rubric or items is None, "`--rubric` is missing: what people are asked.")
     require(items or not (rubric or annotators), "the items are missing. Name their file.")
+    try:
+        text = "" if guidelines is None else guidelines.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError("`--guidelines` must be text in UTF-8. Save it so.") from None
     with open_annotations(store, makes=items is not None) as opened:
         if items is None:
             study, links = open_study(opened), dict[str, str]()
@@ -109,12 +113,8 @@ def annotate_command(
                 items=read,
                 annotators=_split(annotators),
                 settings=settings,
-                guidelines="" if guidelines is None else guidelines.read_text("utf-8"),
+                guidelines=text,
             )
-        if labels:
-            n, dropped = study.take_labels(labels)
-            say(f"labels taken in: {n:,}")
-            say_drops(dropped)
 
         def tell(address: str) -> None:
             people = [seat for seat in study.seats if seat.role == "annotator" and seat.digest]
@@ -123,18 +123,26 @@ def annotate_command(
                 way = "`voirdire annotate change --new-link NAME` makes another"
                 say(f"Links that were printed before still hold; {way}.")
             _print_links(address, links)
+            links.clear()
 
         from voirdire.annotation.app import serve_study
 
-        serve_study(
-            opened,
-            study,
-            judges=judges,
-            host=host,
-            port=port,
-            public_url=public_url,
-            started=tell,
-        )
+        try:
+            if labels:
+                n, dropped = study.take_labels(labels)
+                say(f"labels taken in: {n:,}")
+                say_drops(dropped)
+            serve_study(
+                opened,
+                study,
+                judges=judges,
+                host=host,
+                port=port,
+                public_url=public_url,
+                started=tell,
+            )
+        finally:  # the study is there, and its links are printed once
+            _print_links((public_url or f"http://{host}:{port}").rstrip("/"), links)
 
 
 def change_command(
@@ -323,8 +331,12 @@ def _write_table(path: Path, frame: pl.DataFrame) -> None:
 def _say_next(study: Study, output: Path, *, judges: Sequence[str], stop: Path | None) -> None:
     """Say how the labels are examined: of several kinds of questions, each by itself."""
     kinds = {row.kind for row in study.questions}
+    watched = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
+    settings = study.settings
+    mode = "" if settings.epsilon_mode == "additive" else f" --epsilon-mode {settings.epsilon_mode}"
+    stopped = f" --epsilon {settings.epsilon:g}{mode} --stop {stop}" if stop else ""
     for row in study.questions if len(kinds) > 1 else study.questions[:1]:
-        question = f" --question {row.id}" if len(kinds) > 1 else ""
-        watched = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
-        call = f"voirdire examine --humans {output} {watched} --kind {row.kind}{question}"
-        say(f"Next: {call}{f' --stop {stop}' if stop else ''}")
+        is_alone = len(kinds) > 1 or len(study.questions) == 1
+        question = f" --question {row.id}" if is_alone else ""
+        say(f"Next: voirdire examine --humans {output} {watched} --kind {row.kind}"
+            f"{question}{stopped}")  # fmt: skip

@@ -149,6 +149,7 @@ def measure_labelling(
     answers: pl.DataFrame,
     *,
     n_assigned: Mapping[str, int],
+    n_done: Mapping[str, int],
     n_items: int,
     n_closed: int,
     watched: tuple[WatchedJudge, ...] = (),
@@ -164,6 +165,8 @@ def measure_labelling(
         shown again.
     n_assigned : mapping of str to int
         Each person's items, repeats left out, in the order to show.
+    n_done : mapping of str to int
+        Those of them that are finished.
     n_items, n_closed : int
         Items of the study, and of its closed prefix.
     watched : tuple of WatchedJudge, optional
@@ -190,11 +193,10 @@ def measure_labelling(
     worked = gaps.filter(pl.col("gap") <= _LONGEST_PAUSE_S).group_by("annotator").agg(
         pl.col("gap").sum())  # fmt: skip
     minutes = {who: seconds / 60 for who, seconds in worked.iter_rows()}
-    n_done = dict(first.group_by("annotator").agg(pl.col("item").n_unique()).iter_rows())
     people = tuple(
         PersonProgress(
             annotator=who,
-            n_done=n_done.get(who, 0),
+            n_done=n_done[who],
             n_assigned=n,
             minutes=minutes.get(who, 0.0),
             agreement=_estimate(same.filter(annotator=who)),
@@ -265,7 +267,6 @@ def _clauses_of_columns(
     """Find the values of columns whose items are split more often, by Fisher's test."""
     if items is None:
         return
-    known = totals.filter(pl.col("n") > 1).join(items, on="item", how="inner")
     names = [
         name
         for name, dtype in items.schema.items()
@@ -274,8 +275,9 @@ def _clauses_of_columns(
         and 1 < items[name].n_unique() <= max(2, len(items) // _FEWEST_OF_CLAUSE)
     ]
     tested: list[Any] = []
-    for question in known["question"].unique(maintain_order=True):
-        rows = known.filter(question=question)
+    several = totals.filter(pl.col("n") > 1)
+    for question in several["question"].unique(maintain_order=True):
+        rows = items.join(several.filter(question=question).select("item"), on="item", how="semi")
         of_question = {each.item: each for each in split if each.question == question}
         for name in names:
             for value, part in rows.drop_nulls(name).group_by(name):
