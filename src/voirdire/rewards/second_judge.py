@@ -51,7 +51,7 @@ class JudgeParting:
 
 
 def compare_judges(
-    steps: Sequence[int], trained: ArrayLike, second: ArrayLike
+    steps: Sequence[int], *, trained: ArrayLike, second: ArrayLike
 ) -> JudgeParting | None:
     r"""Compare the rewards of completions by two judges over the steps of a training.
 

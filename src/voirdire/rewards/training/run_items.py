@@ -73,9 +73,11 @@ def score_run(
         As for `score_file`. By default the verdicts of the run are taken where they fit: where
         judge, questions and settings are those of the reward, whatever its weights and classes; or
         on the same questions where the reward is bound to no judge, or another one is allowed.
+    settings : optional
+        As for `score_file`.
     sample : int, optional
         Score about so many completions, drawn at random, as many of each step; by default all.
-    settings, progress, **fields : optional
+    progress, **fields : optional
         As for `score_file`.
 
     Returns
@@ -120,7 +122,7 @@ def score_run(
         frame = frame.filter(pl.col("item").is_in(list(rewards)))
         second = [rewards[name] for name in frame["item"].to_list()]
         trained = frame["rule_reward"].fill_null(float("nan")).to_numpy()
-        parting = compare_judges(frame["step"].to_list(), trained, second)
+        parting = compare_judges(frame["step"].to_list(), trained=trained, second=second)
     return replace(summary, notes=(*loaded.dropped, *notes, *summary.notes), parting=parting)
 
 
