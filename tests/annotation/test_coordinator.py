@@ -196,6 +196,16 @@ def test_the_margin_of_the_study_is_that_of_the_bets(store):
     assert (found.plan.epsilon, found.plan.epsilon_mode) == (0.1, "multiplicative")
 
 
+def test_a_judge_may_answer_some_of_the_questions(store, tmp_path):
+    study, _ = start(store, 2, rubric=ALL_KINDS)
+    (tmp_path / "judge.csv").write_text("item,question,rater,label\nitem-0,tone,m,warm\n")
+    (tmp_path / "none.csv").write_text("item,question,rater,label\nitem-0,other,m,warm\n")
+
+    assert read_judges(study, [tmp_path / "judge.csv"]) == {("tone", "m"): {"item-0": "warm"}}
+    with pytest.raises(NoDataError, match="Ask for one of 'other'"):
+        read_judges(study, [tmp_path / "none.csv"])
+
+
 def test_a_judge_of_other_items_is_refused(store, tmp_path):
     study, _ = start(store, 20)
     (tmp_path / "judge.csv").write_text("item,question,rater,label\nzz,polite,m,true\n")

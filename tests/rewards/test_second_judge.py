@@ -34,28 +34,30 @@ def drawn(seed, *, n_steps=40, hacked_from=None):
     trained, second = (quality + rng.normal(0, 0.5, steps.size) for _ in range(2))
     if hacked_from is not None:
         trained = trained + np.clip(steps - hacked_from, 0, 10) * 0.1
-    return steps, trained, 3 + 0.8 * second
+    return steps, {"trained": trained, "second": 3 + 0.8 * second}
 
 
 def test_a_gap_that_grows_is_found_and_another_scale_is_none():
-    found = compare_judges(*drawn(0, hacked_from=20))
-    quiet = [compare_judges(*drawn(seed)).step for seed in range(200)]
+    steps, rewards = drawn(0, hacked_from=20)
+    found = compare_judges(steps, **rewards)
+    pairs = (drawn(seed) for seed in range(200))
+    quiet = [compare_judges(steps, **rewards).step for steps, rewards in pairs]
 
     assert 20 < found.step < 35
     assert found.trained_last - found.trained_first > 0.5
     assert abs(found.second_last - found.second_first) < 0.3
-    _, trained, second = drawn(0, hacked_from=20)
-    assert found.correlation == pytest.approx(np.corrcoef(trained, second)[0, 1])
+    assert found.correlation == pytest.approx(np.corrcoef(*rewards.values())[0, 1])
     assert sum(step is not None for step in quiet) <= 4  # of 200 runs without any
 
 
 def test_what_is_missing_is_left_out():
-    steps, trained, second = drawn(1)
-    second[::2] = math.nan
+    steps, rewards = drawn(1)
+    rewards["second"][::2] = math.nan
+    none = np.full(steps.size, math.nan)
 
-    assert compare_judges(steps, trained, second).n == steps.size // 2
-    assert compare_judges(steps, trained, np.full(steps.size, math.nan)) is None
-    assert math.isnan(compare_judges([1], [1.0], [1.0]).correlation)
+    assert compare_judges(steps, **rewards).n == steps.size // 2
+    assert compare_judges(steps, trained=rewards["trained"], second=none) is None
+    assert math.isnan(compare_judges([1], trained=[1.0], second=[1.0]).correlation)
 
 
 def judge_of(name, chance):

@@ -58,17 +58,25 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
         for key in study.questions_of(item)
     }
     for file in files:
+        lacking: NoDataError | None = None
+        n_before = len(answers)
         for question in study.questions:
             if question.kind == "text":
                 continue
             settings: dict[str, Any] = {"kind": question.kind}
             if question.labels and question.kind != "pairwise":
                 settings["labels"] = list(question.labels)
-            table = read_labels(file, role="judge", question=question.id, **settings)
+            try:
+                table = read_labels(file, role="judge", question=question.id, **settings)
+            except NoDataError as error:  # it may hold another question
+                lacking = error
+                continue
             table = table.of_questions([question.id])
             for row in range(len(table)):
                 own = answers.setdefault((question.id, table.rater.value(row)), {})
                 own[table.item.value(row)] = table.label.value(row)
+        if lacking is not None and len(answers) == n_before:
+            raise lacking
     for (asked, judge), own in answers.items():
         if names.isdisjoint(own):
             msg = (

@@ -228,11 +228,13 @@ def export_command(
         _write_table(output, found.labels(codes=codes))
         if gold is not None:
             _write_table(gold, found.gold())
+        watched = None
         if stop is not None:
-            watched = watch_study(found, read_judges(found, judges))
-            record = stop_record(watched, names=found.codes() if codes else None)
+            results = watch_study(found, read_judges(found, judges))
+            watched = {each.question for each in results}
+            record = stop_record(results, names=found.codes() if codes else None)
             write_text(stop, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-        _say_next(found, output, judges=judges, stop=stop)
+        _say_next(found, output, judges=judges, stop=stop, watched=watched)
 
 
 def elsewhere_command(
@@ -328,15 +330,22 @@ def _write_table(path: Path, frame: pl.DataFrame) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def _say_next(study: Study, output: Path, *, judges: Sequence[str], stop: Path | None) -> None:
-    """Say how the labels are examined: of several kinds of questions, each by itself."""
-    kinds = {row.kind for row in study.questions}
-    watched = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
+def _say_next(
+    study: Study,
+    output: Path,
+    *,
+    judges: Sequence[str],
+    stop: Path | None,
+    watched: set[str] | None,
+) -> None:
+    """Say how the labels are examined: questions of several kinds, or some of them, one by one."""
+    rows = [row for row in study.questions if watched is None or row.id in watched]
+    is_each = len({row.kind for row in rows}) > 1 or len(rows) < len(study.questions)
+    files = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
     settings = study.settings
     mode = "" if settings.epsilon_mode == "additive" else f" --epsilon-mode {settings.epsilon_mode}"
     stopped = f" --epsilon {settings.epsilon:g}{mode} --stop {stop}" if stop else ""
-    for row in study.questions if len(kinds) > 1 else study.questions[:1]:
-        is_alone = len(kinds) > 1 or len(study.questions) == 1
-        question = f" --question {row.id}" if is_alone else ""
-        say(f"Next: voirdire examine --humans {output} {watched} --kind {row.kind}"
+    for row in rows if is_each else rows[:1]:
+        question = f" --question {row.id}" if is_each or len(rows) == 1 else ""
+        say(f"Next: voirdire examine --humans {output} {files} --kind {row.kind}"
             f"{question}{stopped}")  # fmt: skip
