@@ -93,6 +93,17 @@ def test_labels_and_gold_are_written_for_examine(place, call, ending):
     assert call("annotate", "export", *about[:2], "-o", "labels.xlsx").code == 2
 
 
+def test_links_that_were_made_before_a_mistake_are_printed(place, call):
+    with open_annotations(place / "study.db") as store:
+        start(store, 2)
+
+        done = call("annotate", "change", "--store", "study.db", "--add", "dan,ana")
+
+        assert "annotators must differ, got 'ana' twice" in done.err
+        [(name, link)] = [line.split() for line in done.out.splitlines()]
+        assert open_study(store).find_seat(link.partition("#")[2]).name == name == "dan"
+
+
 def test_the_next_call_names_the_margin_of_the_stop(place, call):
     with open_annotations(place / "study.db") as store:
         study, _ = start(store, 3, epsilon=0.15, epsilon_mode="multiplicative")

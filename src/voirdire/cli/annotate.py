@@ -186,10 +186,14 @@ def change_command(
             say(f"items added: {found.add_items(read):,}")
         for name in _split(revoke):
             found.revoke(name)
-        links = {name: found.add_person(name) for name in _split(add)}
-        for name in _split(new_link):
-            links[name] = found.renew_link("" if name == "coordinator" else name)
-        _print_links(address, links)
+        links: dict[str, str] = {}
+        try:
+            for name in _split(add):
+                links[name] = found.add_person(name)
+            for name in _split(new_link):
+                links[name] = found.renew_link("" if name == "coordinator" else name)
+        finally:  # those that were made are printed once
+            _print_links(address, links)
 
 
 def export_command(
