@@ -212,8 +212,9 @@ def measure_labelling(
     if items is not None and "response" in items.columns:
         texts = dict(items.select("item", "response").iter_rows())
     split = []
+    parts = first.sort("annotator").partition_by(keys, as_dict=True)
     for question, item, agreement in ordered.select(*keys, "agreement").iter_rows():
-        rows = first.filter(question=question, item=item).sort("annotator")
+        rows = parts[question, item]
         noted = rows.drop_nulls("note")
         split.append(
             SplitItem(
