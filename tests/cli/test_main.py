@@ -195,7 +195,7 @@ def test_a_bug_keeps_its_traceback(call, monkeypatch, files):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("voirdire.studies.examine", fail)
+    monkeypatch.setattr("voirdire.studies.whole_study.examine_study", fail)
 
     with pytest.raises(ZeroDivisionError, match="a bug"):
         call("examine", *files)

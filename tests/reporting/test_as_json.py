@@ -170,7 +170,8 @@ def test_every_drop_has_its_reason_and_place():
 
     written = read(Examination(results=(), dropped=(drop,)))
 
-    assert written["dropped"] == [asdict(drop)]
+    told = {name: value for name, value in asdict(drop).items() if name != "n_rows"}
+    assert written["dropped"] == [told]
     assert written["examinations"] == written["pooled"] == []
 
 

@@ -22,7 +22,8 @@ def reward_examination():
 
 
 def _names(kind):
-    return [field.name for field in dataclasses.fields(kind)]
+    fields = dataclasses.fields(kind)
+    return [field.name for field in fields if field.metadata.get("key", field.name)]
 
 
 def test_keys_are_the_names_of_the_fields(reward_examination):

@@ -17,7 +17,6 @@ from voirdire.cli.options import group_of
 from voirdire.cli.printing import say_notes
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import Reading
-from voirdire.records.items import IS_MET
 from voirdire.studies import TestPlan
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def read_known(
     Rows that bring criteria say of these what they are about, and of which prompt they are, where
     no column does.
     """
+    from voirdire.records.items import IS_MET
+
     clusters: Any = reading.cluster is not None
     if items not in (None, "-") and list(study.questions) == [IS_MET]:
         from voirdire.io import read_criteria_metadata

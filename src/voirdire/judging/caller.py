@@ -214,8 +214,8 @@ class Caller:
         self._waited_s = 0.0
         self._last = ""  # why a live judge was out of order the last time
         self._checked: asyncio.Event | None = None
-        # a call that waits for its retry keeps its place; of a live judge it leaves it to others
-        self._under_way = asyncio.Semaphore(self.judge.concurrency * (1 if live is None else 2))
+        # a call keeps its place until its reply is stored, also while it waits for a retry
+        self._under_way = asyncio.Semaphore(self.judge.concurrency)
 
     async def start(
         self, replies: StoredReplies, *, fingerprint: str, description: Mapping[str, Any]

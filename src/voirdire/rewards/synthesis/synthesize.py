@@ -885,6 +885,7 @@ class _Writing:
     places = (0,)
     seed = None
     shares_fence = False
+    asks_reasons = False
     questions = (None,)
 
     def __post_init__(self) -> None:
@@ -900,6 +901,14 @@ class _Writing:
                 "max_tokens": self.settings.max_tokens,
             }
         )
+
+    def needs_calls(self, _item: Item) -> bool:
+        """Whether anything is asked about a draft: always."""
+        return True
+
+    def apply_rules(self, _item: Item) -> dict[int, Any]:
+        """Return what rules in code answer: nothing."""
+        return {}
 
     def calls_of(self, _item: Item) -> _Writing:
         """Give the calls about a draft: one."""
