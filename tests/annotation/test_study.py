@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from annotation.studies_made import ALL_KINDS, make_items, start
@@ -219,3 +220,14 @@ def test_criteria_of_an_item_are_named_as_verdicts_name_them(store):
 
     [row] = study.labels().select("item", "question", "label", "cluster").rows()
     assert row == (f"item-0:{criteria[0].key}", "is_met", "true", "item-0")
+
+
+def test_a_larger_cluster_than_the_study_began_with_is_refused(store):
+    study, _ = start(store, 20)
+    late = make_items(23)[20:]
+
+    with pytest.raises(
+        InputError, match="larger than those the study began with, of 1"
+    ):
+        study.add_items([msgspec.structs.replace(item, cluster="c") for item in late])
+    assert study.add_items(late) == 3

@@ -8,6 +8,7 @@ import json
 import secrets
 import time
 import uuid
+from collections import Counter
 from collections.abc import Sequence  # noqa: TC003  # options read the annotation
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -367,10 +368,25 @@ class Study:
                 msg = f"a cluster must come whole, got more of {shorten(cluster)!r}"
                 raise InputError(f"{msg} that the study began with. Leave item {item.id!r} out.")
             added += [] if known else [item]
+        # the bets on a cluster are divided by the size of the largest: it stays as it was
+        first = self._batches[0] if self._batches else []
+        largest = max(self._cluster_sizes([self.items[item] for item in first]), default=None)
+        size = max(self._cluster_sizes(added), default=1)
+        if largest is not None and size > largest:
+            msg = f"a cluster must not be larger than those the study began with, of {largest},"
+            raise InputError(f"{msg} got one of {size}. Split it, or begin a new study.")
         if added:
             self._store.add_document(self.key, msgspec.json.encode({"items": added}))
             self.refresh()
         return len(added)
+
+    def _cluster_sizes(self, items: Sequence[Item]) -> list[int]:
+        """Count what is bet on together: items of a cluster, or criteria of a prompt."""
+        sizes: Counter[str] = Counter()
+        for item in items:
+            n = len(self.questions_of(item)) if self.rubric.of_item else 1
+            sizes[self.cluster_of(item) or f"\0{item.id}"] += n
+        return list(sizes.values())
 
     def cluster_of(self, item: Item) -> str | None:
         """Return what an item depends on; criteria of one prompt depend on each other."""
