@@ -240,6 +240,28 @@ def test_a_judge_of_other_items_is_refused(write):
         examine(**given, large=True)
 
 
+def test_items_that_are_counted_from_another_number_are_refused(tmp_path):
+    ids = pl.int_range(300, eager=True).cast(pl.String)
+    truth = [n % 3 == 0 for n in range(300)]
+    people = pl.DataFrame(
+        {"item": ids, "ann": [True] * 20 + truth[20:], "ben": truth[:200] + [True] * 100}
+    )
+    people.write_parquet(tmp_path / "people.parquet")
+    for first, name in ((0, "right"), (1, "shifted")):
+        named = (pl.int_range(300, eager=True) + first).cast(pl.String)
+        pl.DataFrame({"item": named, "m": truth}).write_parquet(tmp_path / f"{name}.parquet")
+
+    def call(name, *, large):
+        judges = tmp_path / f"{name}.parquet"
+        return examine(humans=tmp_path / "people.parquet", judges=judges, kind="boolean",
+                       large=large)  # fmt: skip
+
+    assert call("right", large=True).results[0].n_items == 300
+    for large in (True, False):
+        with pytest.raises(InputError, match="got 1 to 300 beside 0 to 299"):
+            call("shifted", large=large)
+
+
 def test_rows_without_an_item_are_listed(write):
     frame = make_labels(["a", "b"])
     lost = frame.head(3).with_columns(item=pl.lit(None, pl.String))

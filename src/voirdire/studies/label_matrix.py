@@ -40,6 +40,7 @@ __all__ = [
     "check_words",
     "find_seen_judges",
     "make_sets",
+    "misnumbered",
     "share_codes",
     "take_question",
     "ties_half",
@@ -322,11 +323,13 @@ def check_numbering(people: LabelTable, machines: LabelTable) -> None:
     counts = [{str(first + place) for place in range(n_items)} for first in (0, 1)]
     if sides in (counts, counts[::-1]):
         spans = [f"0 to {n_items - 1}", f"1 to {n_items}"][:: 1 if sides == counts else -1]
-        msg = (
-            f"`judges` must number the items as `humans` do, got {spans[1]} beside {spans[0]}. "
-            "Count them from the same number in both."
-        )
-        raise InputError(msg)
+        raise misnumbered(*spans)
+
+
+def misnumbered(people: str, machines: str) -> InputError:
+    """Make the error about items that are counted from two numbers."""
+    msg = f"`judges` must number the items as `humans` do, got {machines} beside {people}."
+    return InputError(f"{msg} Count them from the same number in both.")
 
 
 class Side:

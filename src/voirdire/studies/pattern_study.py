@@ -30,6 +30,7 @@ from voirdire.studies.label_matrix import (
     check_independent,
     find_seen_judges,
     make_sets,
+    misnumbered,
     share_codes,
     take_question,
 )
@@ -53,6 +54,8 @@ _MOST_ROWS = 10_000
 """Rows of the small file of a file, beside one for each of its cells."""
 
 _ROWS_AT_ONCE = 1 << 16
+_NEARLY_ALL = 0.9
+"""Share of a range of numbers that are items, by a sketch, where items are counted."""
 _FAILED = -2
 
 
@@ -99,6 +102,7 @@ def read_patterns(
     known = [file for file in files.values() if file is not None]
     if not large and sum(map(_count_labels, known)) <= MOST_HELD:
         return None
+    _check_numbering(*([files[x] for x in side] for side in sides.values()))
     with tempfile.TemporaryDirectory(prefix="voirdire-") as folder:
         patterns = count_patterns(known, Path(folder))
         small = {}
@@ -145,6 +149,33 @@ def _may_be_many(paths: Sequence[Path]) -> bool:
         )
     except BROKEN_PARQUET:
         return False
+
+
+def _check_numbering(people: Sequence[Any], machines: Sequence[Any]) -> None:
+    """Refuse items that are counted from 0 on one side, and from 1 on the other."""
+    spans = []
+    for side in (people, machines):
+        frames = [pl.scan_parquet(x.path, glob=False).select(pl.col(x.item)) for x in side]
+        number = pl.first().cast(pl.String).cast(pl.Int64, strict=False)
+        found = (
+            pl.concat([frame.rename(dict.fromkeys([x.item], "item"))
+                       for frame, x in zip(frames, side, strict=True)], how="vertical_relaxed")
+            .select(
+                low=number.min(), high=number.max(), n=number.approx_n_unique(),
+                n_words=number.is_null().sum() - pl.first().is_null().sum(),
+            )
+            .collect(engine="streaming")
+            .row(0, named=True)
+        )  # fmt: skip
+        if found["n_words"] or found["low"] is None:
+            return
+        n_all = found["high"] - found["low"] + 1
+        if found["n"] < _NEARLY_ALL * n_all:  # ids, and no count
+            return
+        spans.append((found["low"], found["high"]))
+    (low, high), (first, last) = spans
+    if {low, first} == {0, 1} and last - first == high - low:
+        raise misnumbered(f"{low} to {high}", f"{first} to {last}")
 
 
 def _find_files(
