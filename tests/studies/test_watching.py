@@ -227,6 +227,17 @@ def test_a_stop_at_another_margin_decides_nothing(tmp_path):
         studies.apply_stop(examined, [found], humans=people, judges=judge)
 
 
+def test_beside_a_stop_no_other_margin_is_left_to_the_fixed_test(tmp_path):
+    labels, answers, found = watch_and_write(tmp_path / "stop.json")
+    write_files(tmp_path, labels, answers)
+    people, judge = read_files(tmp_path)
+    plan = studies.TestPlan(epsilon=(0.1, 0.2))
+    examined = studies.examine(judges=judge, humans=people, plan=plan)
+
+    with pytest.raises(InputError, match="with a stop it must be examined so alone"):
+        studies.apply_stop(examined, [found], humans=people, judges=judge)
+
+
 def test_a_stop_of_other_people_is_refused(tmp_path):
     labels, answers, found = watch_and_write(tmp_path / "stop.json")
     coded = {item: {f"P{who}": x for who, x in row.items()} for item, row in labels.items()}

@@ -466,7 +466,8 @@ def apply_stop(
     Raises
     ------
     InputError
-        If no result is of a watched judge, question, ε and alignment; if a judge's answers are
+        If no result is of a watched judge, question, ε and alignment, or one is of its judge and
+        question at another; if a judge's answers are
         not those of the stop; or if a person of the stop is missing.
     """
     if not stop:
@@ -480,6 +481,17 @@ def apply_stop(
             if (row.question, row.judge, row.alignment, row.epsilon, row.epsilon_mode)
             == (plan.question, each.judge, plan.alignment, plan.epsilon, plan.epsilon_mode)
         ]
+        of_pair = [
+            row
+            for row in examination.results
+            if (row.question, row.judge) == (plan.question, each.judge)
+        ]
+        if places and len(of_pair) > len(places):  # the fixed test would decide there
+            msg = (
+                f"{name} was watched at ε = {plan.epsilon:g} by {plan.alignment}: with a stop it "
+                "must be examined so alone. Leave out the other `--epsilon` and `--alignment`."
+            )
+            raise InputError(msg)
         own, n_other = _changed_since(each, judges, {each.judge: each.answers})
         if places and own:
             msg = (
