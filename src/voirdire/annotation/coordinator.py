@@ -15,7 +15,6 @@ from voirdire._messages import shorten
 from voirdire.annotation.assignment import Task
 from voirdire.annotation.study import COORDINATOR, write_label
 from voirdire.errors import NoDataError
-from voirdire.io import read_labels
 from voirdire.studies import WatchPlan, measure_labelling, watch_judge
 
 if TYPE_CHECKING:
@@ -58,25 +57,11 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
         for key in study.questions_of(item)
     }
     for file in files:
-        lacking: NoDataError | None = None
-        n_before = len(answers)
-        for question in study.questions:
-            if question.kind == "text":
-                continue
-            settings: dict[str, Any] = {"kind": question.kind}
-            if question.labels and question.kind != "pairwise":
-                settings["labels"] = list(question.labels)
-            try:
-                table = read_labels(file, role="judge", question=question.id, **settings)
-            except NoDataError as error:  # it may hold another question
-                lacking = error
-                continue
-            table = table.of_questions([question.id])
-            for row in range(len(table)):
-                own = answers.setdefault((question.id, table.rater.value(row)), {})
-                own[table.item.value(row)] = table.label.value(row)
-        if lacking is not None and len(answers) == n_before:
-            raise lacking
+        for question, table in study.read_tables(file, role="judge"):
+            asked_rows = table.of_questions([] if question.kind == "text" else [question.id])
+            for row in range(len(asked_rows)):
+                own = answers.setdefault((question.id, asked_rows.rater.value(row)), {})
+                own[asked_rows.item.value(row)] = asked_rows.label.value(row)
     for (asked, judge), own in answers.items():
         if names.isdisjoint(own):
             msg = (

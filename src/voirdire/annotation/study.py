@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from voirdire.io import LabelTable, Role
     from voirdire.records import Dropped
     from voirdire.rubrics import Question, Rubric
     from voirdire.store import AnnotationStore
@@ -485,30 +486,36 @@ class Study:
         is_open = (place for place in places if self.order[place] not in self.closed)
         return self.order[: next(is_open, len(self.order))]
 
+    def read_tables(self, file: str | Path, *, role: Role) -> list[tuple[Question, LabelTable]]:
+        """Read the labels of a file for each question it holds; one of none at all is refused."""
+        from voirdire.io import read_labels
+
+        tables: list[tuple[Question, LabelTable]] = []
+        lacking: NoDataError | None = None
+        for question in self.questions:
+            about: dict[str, Any] = {"kind": question.kind, "question": question.id}
+            if question.labels and question.kind != "pairwise":
+                about["labels"] = list(question.labels)
+            try:
+                tables.append((question, read_labels(file, role=role, **about)))
+            except NoDataError as error:  # it may hold another question
+                lacking = error
+        if lacking is not None and not tables:
+            raise lacking
+        return tables
+
     def take_labels(self, files: Iterable[str | Path]) -> tuple[int, list[Dropped]]:
         """Take labels that exist in; return how many there are, and what was set aside.
 
         A name without a seat gets one, without items. An item that somebody has labelled already is
         not asked of that person again.
         """
-        from voirdire.io import read_labels
-
         names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
                  for key in self.questions_of(item)}  # fmt: skip
         rows: list[Answer] = []
         dropped: list[Dropped] = []
         for file in files:
-            lacking: NoDataError | None = None
-            n_before = len(rows)
-            for question in self.questions:
-                about: dict[str, Any] = {"kind": question.kind, "question": question.id}
-                if question.labels and question.kind != "pairwise":
-                    about["labels"] = list(question.labels)
-                try:
-                    table = read_labels(file, role="annotator", **about)
-                except NoDataError as error:  # it may hold another question
-                    lacking = error
-                    continue
+            for question, table in self.read_tables(file, role="annotator"):
                 dropped += table.dropped
                 columns = table.frame.select("item", "rater", "label", "seen_judge")
                 for name, rater, label, seen in columns.iter_rows():
@@ -529,8 +536,6 @@ class Study:
                             value=json.dumps(value),
                         )
                     )
-            if lacking is not None and len(rows) == n_before:
-                raise lacking
         self._store.insert([(self.key, row) for row in rows])
         self._replay()
         return len(rows), dropped
