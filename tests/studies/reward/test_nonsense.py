@@ -210,6 +210,15 @@ def test_what_is_floored_and_capped_is_what_score_says():
     assert found.share_at_cap == pytest.approx(sum(at_cap) / len(rows))
     assert found.floored.value * found.floored.n < 3
 
+    nonsense = rows[scores.gated.nonzero()[0].tolist()[0]]
+    salad = nonsense | {"id": "salad", "label": "ideal", "response": nonsense["response"] + " so"}
+    with_salad = examine_reward(guarded, [*rows, salad], **asked).guards
+    assert with_salad.n_floored == found.n_floored + 1
+    assert with_salad.floored.value * with_salad.floored.n == pytest.approx(
+        found.floored.value * found.floored.n + 1
+    )
+    assert "ideal" in [one.label for one in with_salad.examples]
+
     def rate(model):
         return examine_reward(model, rows, **asked).error_rates[1].rate.value
 
