@@ -16,7 +16,7 @@ from voirdire.io import read_items
 from voirdire.judging import LlmJudge, judge_file
 from voirdire.models import Capabilities
 from voirdire.records import Reply
-from voirdire.rewards import score_criteria
+from voirdire.rewards import reward_of_criteria, score_criteria, score_file
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 
@@ -214,6 +214,27 @@ def test_criteria_with_rules_need_no_call_and_score_with_the_others(criteria):
     assert verdicts["source"].to_list() == ["rule", "rule", "stated"]
     assert verdicts["probability"].to_list() == [0.0, 1.0, 0.9]
     assert score["score"] == pytest.approx(7 / 10)  # (0·3 + 2 + 5) / 10
+
+
+def test_criteria_that_all_have_rules_need_no_model(tmp_path):
+    rules = [{"criterion": "Is short", "points": 3, "rule": {"words": {"at_most": 3}}},
+             {"criterion": "Says four", "points": 2, "rule": {"contains": "four"}}]  # fmt: skip
+    rows, verdicts = tmp_path / "rows.jsonl", tmp_path / "v.parquet"
+    row = {"id": "1", "prompt": "p", "response": "One two three, four."}
+    asked = [json.dumps(row | {"criteria": [*rules, {"criterion": "Is kind"}]})]
+    rows.write_text(json.dumps(row | {"criteria": rules}))
+
+    summary = judge_file(rows, verdicts, judge="rules", rubric="criteria")
+    reward = reward_of_criteria(rows, judge="rules")
+    scores = score_file(rows, tmp_path / "s.jsonl", reward=reward)
+    rows.write_text("\n".join(asked))
+    judge_file(rows, verdicts, judge="rules", rubric="criteria")
+
+    assert (summary.n_items, summary.n_reused, summary.calls.n_calls) == (2, 0, 0)
+    assert scores.behaviors[0].mean == pytest.approx(2 / 5)
+    failures = pl.read_parquet(verdicts)["failure"].to_list()
+    assert failures[:2] == [None, None]
+    assert failures[2].endswith("it has no rule, and the judge 'rules' asks no model")
 
 
 VERIFIERS = [

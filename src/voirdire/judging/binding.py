@@ -357,7 +357,8 @@ def _bind_judge(judge: Any, rubric: Rubric, *, judged: Judged) -> Answerer:
     if rubric.of_item:  # the others answer one list of questions for all items
         msg = f"`judge` must be one language model for rubric {_quote(rubric.name)}, got"
         raise InputError(
-            f"{msg} {_quote(getattr(judge, 'name', '') or type(judge).__name__)}. Name one."
+            f"{msg} {_quote(getattr(judge, 'name', '') or type(judge).__name__)}. Name one, or "
+            "'rules' where every criterion has a rule in code."
         )
     if isinstance(judge, CascadeJudge):
         return _bind_cascade(judge, rubric)

@@ -94,7 +94,7 @@ def combine_outcomes(
 ) -> ItemVerdict:
     """Combine the outcomes of all calls about one item, and calibrate its probabilities."""
     questions = calls.questions
-    is_stored = all(outcome.is_reused for outcome in outcomes)
+    is_stored = bool(outcomes) and all(outcome.is_reused for outcome in outcomes)
     masses: tuple[float, ...] | None
     spread = None
     is_one = len(outcomes) == 1 and len(calls.specs[0].places) == len(questions)

@@ -14,6 +14,7 @@ import os
 import re
 from functools import partial
 from importlib.resources import files
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -30,15 +31,21 @@ from voirdire.models.decisions import DIALECTS, DecisionModel
 from voirdire.models.port import FORMS, Capabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire._types import Api
     from voirdire.models.decisions import Dialect
-    from voirdire.models.port import ChatModel
+    from voirdire.models.port import ChatModel, ChatRequest
+    from voirdire.records import Reply
 
-__all__ = ["PROVIDERS", "check_key_of_file", "is_model_name", "load_model"]
+__all__ = ["PROVIDERS", "RULES", "check_key_of_file", "is_model_name", "load_model"]
 
 _ALLOWED = "VOIRDIRE_KEY_VARIABLES"  # others that a file may name: MY_KEY@judge.example.com
 _ALLOWED_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)@(\S+)")
 _NATIVE = "native"
+RULES = "rules"
+"""In place of a model, where rules in code answer everything."""
+
 _SECRETS = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
 # Names of arguments that hold another address, which would get the keys too.
 _ADDRESSES = re.compile(r"ur[il]$|host|endpoint|server|proxy|http|client|api_(?:base|key)", re.I)
@@ -90,8 +97,9 @@ def is_model_name(text: str) -> bool:
     Returns
     -------
     bool
-        Whether it begins with a known prefix and a slash. The disk is not looked at: a file in a
-        folder of that name is written ``"./openai/judge.npz"``.
+        Whether it begins with a known prefix and a slash, or is ``"rules"``, which asks no model.
+        The disk is not looked at: a file in a folder of that name is written
+        ``"./openai/judge.npz"``.
 
     Examples
     --------
@@ -99,7 +107,8 @@ def is_model_name(text: str) -> bool:
     (True, False)
     """
     prefix, _, rest = text.partition("/")
-    return bool(rest.strip("/")) and prefix in (*PROVIDERS, *DIALECTS, _NATIVE)
+    is_known = bool(rest.strip("/")) and prefix in (*PROVIDERS, *DIALECTS, _NATIVE)
+    return is_known or text == RULES
 
 
 def load_model(
@@ -120,7 +129,7 @@ def load_model(
         ``"<provider>/<model>"``, such as ``"openai/gpt-4o-mini"``: whatever stands behind the first
         slash is the provider's own name of the model. With `base_url` it may be the model's name
         alone. ``"native/<provider>/<model>"`` takes a provider's own API (extra
-        ``voirdire[providers]``).
+        ``voirdire[providers]``). ``"rules"`` is no model: whatever has no rule in code fails.
     base_url : str, optional
         Another address, that of any compatible server. For ``"openai/…"`` the environment variable
         ``OPENAI_BASE_URL`` may hold it.
@@ -159,6 +168,8 @@ def load_model(
     >>> model.name, model.settings["base_url"]
     ('llamacpp/qwen2.5-7b', 'http://localhost:8080/v1')
     """
+    if name == RULES and base_url is None:
+        return _NoModel()
     prefix, _, model = name.partition("/")
     if api is None and prefix in DIALECTS and model:
         api = prefix
@@ -172,7 +183,7 @@ def load_model(
         if base_url is None:
             prefixes = (*PROVIDERS, *DIALECTS, _NATIVE)
             near = difflib.get_close_matches(prefix, prefixes, n=1)
-            meant = f" Perhaps {near[0]!r} is meant." if near else ""
+            meant = "".join(f" Perhaps {word!r} is meant." for word in near)
             msg = f"`model` must be '<provider>/<model>' with one of {', '.join(prefixes)}, got"
             raise errors.InputError(f"{msg} {shorten(name)!r}.{meant} Any server: --base-url URL.")
         prefix, model = "openai", name
@@ -191,10 +202,31 @@ def load_model(
             known = replace(known, top_logprobs=provider.top_logprobs[thinks])
         settings["capabilities"] = known
     if not api_key_env and (is_home or told):
-        is_set = [key for key in provider.key_variables if os.environ.get(key, "").strip()]
-        needed = provider.key_variables if is_home else ()
-        settings["api_key_env"] = next(iter((*is_set, *needed)), None)
+        named = provider.key_variables
+        settings["api_key_env"] = _find_key(named, otherwise=named if is_home else ())
     return OpenAICompatibleModel(model=model, base_url=base_url, reads_keys=reads_keys, **settings)
+
+
+def _find_key(variables: Sequence[str], *, otherwise: Sequence[str]) -> str | None:
+    """Return the first variable that is set, or else the first of the others."""
+    is_set = [name for name in variables if os.environ.get(name, "").strip()]
+    return next(iter((*is_set, *otherwise)), None)
+
+
+class _NoModel:
+    """Stands where a model does, and replies to nothing: what rules answer needs no call."""
+
+    name = RULES
+    settings = MappingProxyType[str, Any]({})
+    capabilities = Capabilities()
+
+    async def reply(self, _: ChatRequest) -> Reply:
+        """Fail."""
+        msg = "it has no rule, and the judge 'rules' asks no model"
+        raise errors.BadRequestError(msg)
+
+    async def close(self) -> None:
+        """Close nothing."""
 
 
 def check_key_of_file(variable: str | None, *, model: str, base_url: str | None) -> None:
@@ -248,7 +280,7 @@ def _load_decider(
     home = [row for row in PROVIDERS.values() if row.key_variables and row.is_at(base_url)]
     if home and not api_key_env:
         named = home[0].key_variables
-        api_key_env = next((key for key in named if os.environ.get(key, "").strip()), named[0])
+        api_key_env = _find_key(named, otherwise=named)
     return DecisionModel(
         api=api, model=model, base_url=base_url, api_key_env=api_key_env, **settings
     )

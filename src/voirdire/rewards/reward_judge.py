@@ -10,6 +10,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.judging.binding import BoundCascade, BoundJudge
 from voirdire.judging.cascade import read_bounds
+from voirdire.models.providers import RULES
 from voirdire.records.thresholds import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def remake_judge(judge: RewardJudge, *, is_requested: bool = False) -> JudgeLike
             "`voirdire judge`."
         )
         raise InputError(msg)
-    if name != _BUNDLED and not is_requested:
+    if name not in (_BUNDLED, RULES) and not is_requested:
         msg = (
             f"`judge` must be named, or `verdicts` given: the reward's own judge is "
             f"{_describe_request(name, made_by)}, and no reward may decide that by itself. "
