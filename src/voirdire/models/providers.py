@@ -198,9 +198,9 @@ def load_model(
         known, thinks = capabilities or Capabilities(forms=provider.forms), thinks_first(model)
         # told not to think, a model may give others, which is not documented
         is_told = thinks and settings.get("reasoning_effort") == "none"
-        if known.top_logprobs is None and not is_told:
-            known = replace(known, top_logprobs=provider.top_logprobs[thinks])
-        settings["capabilities"] = known
+        is_open = known.top_logprobs is None and not is_told
+        most = provider.top_logprobs[thinks] if is_open else known.top_logprobs
+        settings["capabilities"] = replace(known, top_logprobs=most)
     if not api_key_env and (is_home or told):
         named = provider.key_variables
         settings["api_key_env"] = _find_key(named, otherwise=named if is_home else ())
