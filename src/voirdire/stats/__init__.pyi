@@ -31,7 +31,7 @@ from voirdire.stats.classification import ClassificationResult as Classification
 from voirdire.stats.classification import CrossFittedThreshold as CrossFittedThreshold
 from voirdire.stats.classification import cross_threshold as cross_threshold
 from voirdire.stats.classification import measure_classification as measure_classification
-from voirdire.stats.diagnosis import OutlierAnnotators as OutlierAnnotators
+from voirdire.stats.diagnosis import AnnotatorDiagnosis as AnnotatorDiagnosis
 from voirdire.stats.diagnosis import PanelCounts as PanelCounts
 from voirdire.stats.diagnosis import SliceResult as SliceResult
 from voirdire.stats.diagnosis import compare_slices as compare_slices

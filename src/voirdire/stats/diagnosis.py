@@ -50,6 +50,7 @@ from voirdire.stats.label_arrays import (
     check_humans,
     check_judges,
     is_present,
+    name_columns,
     pack_labels,
 )
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
-    "OutlierAnnotators",
+    "AnnotatorDiagnosis",
     "PanelCounts",
     "SliceResult",
     "compare_slices",
@@ -434,34 +435,36 @@ def item_gaps(labels: Comparison) -> list[NDArray[np.float64]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutlierAnnotators:
-    """Each annotator beside the others; every array has the shape (n_annotators,).
+class AnnotatorDiagnosis:
+    """One annotator compared with the others.
 
     Attributes
     ----------
-    n_items : ndarray of int
+    annotator : str
+        Who.
+    n_items : int
         Items of the annotator with at least three labels.
-    agreement : ndarray of float
-        Mean agreement of the annotator with the others, in [0, 1]; nan without such items.
-    agreement_of_others : ndarray of float
-        Mean agreement among the others on the same items, in [0, 1].
-    difference : ndarray of float
+    agreement, agreement_of_others : float
+        Mean agreement with the others, and among them on the same items, in [0, 1]; nan without
+        such items.
+    difference : float
         `agreement` - `agreement_of_others`; negative where the annotator stands apart.
-    p_value : ndarray of float
+    p_value : float
         Of the null hypothesis that the mean difference is not below 0; nan where not tested.
-    outlier : ndarray of bool
+    outlier : bool
         Whether that falls, and `difference` is at most minus the least effect.
-    reasons : tuple of str or None
-        Why an annotator was not tested.
+    reason : str or None
+        Why the annotator was not tested.
     """
 
-    n_items: NDArray[np.int64]
-    agreement: NDArray[np.float64]
-    agreement_of_others: NDArray[np.float64]
-    difference: NDArray[np.float64]
-    p_value: NDArray[np.float64]
-    outlier: NDArray[np.bool_]
-    reasons: tuple[str | None, ...]
+    annotator: str
+    n_items: int
+    agreement: float
+    agreement_of_others: float
+    difference: float
+    p_value: Share
+    outlier: bool
+    reason: str | None = None
 
 
 def outlier_annotators(
@@ -473,7 +476,8 @@ def outlier_annotators(
     min_items: int = 10,
     least_effect: float = 0.1,
     false_discovery_rate: float = 0.05,
-) -> OutlierAnnotators:
+    annotators: Sequence[str] | None = None,
+) -> tuple[AnnotatorDiagnosis, ...]:
     """Find annotators who agree with the others less than the others agree among themselves.
 
     Parameters
@@ -493,12 +497,14 @@ def outlier_annotators(
         Smallest shortfall of agreement that counts, a fraction in (0, 1).
     false_discovery_rate : float, optional
         q of Benjamini-Yekutieli over annotators, in (0, 1).
+    annotators : sequence of str, optional
+        Names by column; the column numbers where None.
 
     Returns
     -------
-    OutlierAnnotators
-        Figures are nan, with a reason, for an annotator with no item that three annotators
-        labelled: of two labels that differ nobody can say whose is odd.
+    tuple of AnnotatorDiagnosis
+        By column. Figures are nan, with a reason, for an annotator with no item that three
+        annotators labelled: of two labels that differ nobody can say whose is odd.
 
     Raises
     ------
@@ -518,7 +524,7 @@ def outlier_annotators(
     >>> truth = np.arange(60) % 3
     >>> labels = np.stack([truth, truth, truth, (truth + 1) % 3], axis=1)
     >>> labels[::7, 0] = 0
-    >>> outlier_annotators(labels).outlier.tolist()
+    >>> [row.outlier for row in outlier_annotators(labels)]
     [False, False, False, True]
     """
     check_choice("level", level, PanelLevel)
@@ -526,6 +532,7 @@ def outlier_annotators(
     effect = check_fraction("least_effect", least_effect)
     min_items = check_count("min_items", min_items, minimum=2)
     matrix = check_humans(labels, numeric=level == "interval")
+    names = name_columns("annotators", annotators, matrix.shape[1])
     units = check_units(clusters, len(matrix))
     coded = code_labels(
         matrix, weights=WEIGHTS[level], label_sets=label_sets if level == "sets" else None
@@ -562,14 +569,21 @@ def outlier_annotators(
     }
     reasons = np.select([*cases.values()], [*cases], default="")
     p_value = np.where(reasons == "", p_value, np.nan)
-    return OutlierAnnotators(
-        n_items=n.astype(np.int64),
-        agreement=agreement,
-        agreement_of_others=of_others,
-        difference=mean,
-        p_value=p_value,
-        outlier=benjamini_yekutieli(p_value, false_discovery_rate=rate) & (mean <= -effect),
-        reasons=tuple(reason or None for reason in reasons.tolist()),
+    outlier = benjamini_yekutieli(p_value, false_discovery_rate=rate) & (mean <= -effect)
+    figures = {
+        "n_items": n.astype(np.int64),
+        "agreement": agreement,
+        "agreement_of_others": of_others,
+        "difference": mean,
+        "p_value": p_value,
+        "outlier": outlier,
+    }
+    lists = [x.tolist() for x in (reasons, *figures.values())]
+    return tuple(
+        AnnotatorDiagnosis(
+            annotator=name, reason=reason or None, **dict(zip(figures, row, strict=True))
+        )
+        for name, reason, *row in zip(names, *lists, strict=True)
     )
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from voirdire._types import Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire.stats import (
+    AnnotatorDiagnosis,
     BrierDecomposition,
     PanelCounts,
     SliceResult,
@@ -109,38 +110,6 @@ _FREE_TEXT = "labels are free text, which does not repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotatorDiagnosis:
-    """One annotator compared with the others.
-
-    Attributes
-    ----------
-    annotator : str
-        Who.
-    n_items : int
-        Items of the annotator with at least three labels.
-    agreement, agreement_of_others : float
-        Mean agreement with the others, and among them, in [0, 1]; nan without such items.
-    difference : float
-        The one less the other; negative where the annotator stands apart.
-    p_value : float
-        One-sided; nan where not tested.
-    outlier : bool
-        Whether the annotator agrees less than the others do, by .1 or more.
-    reason : str or None
-        Why a figure is nan.
-    """
-
-    annotator: str
-    n_items: int
-    agreement: float
-    agreement_of_others: float
-    difference: float
-    p_value: Share
-    outlier: bool
-    reason: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class JudgeDiagnosis:
     """Diagnosis of one judge: unanimous and split items, slices.
 
@@ -235,19 +204,13 @@ def diagnose_annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiag
     """Compare every annotator with the others at a false discovery rate; not for free text."""
     if matrix.kind == "text":
         return ()
-    outliers = outlier_annotators(
+    return outlier_annotators(
         matrix.humans,
         level=matrix.level,
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         false_discovery_rate=rate,
-    )
-    figures = {name: x.tolist() for name, x in vars(outliers).items() if name != "reasons"}
-    return tuple(
-        AnnotatorDiagnosis(annotator=name, reason=reason, **dict(zip(figures, row, strict=True)))
-        for name, reason, *row in zip(
-            matrix.annotators, outliers.reasons, *figures.values(), strict=True
-        )
+        annotators=matrix.annotators,
     )
 
 

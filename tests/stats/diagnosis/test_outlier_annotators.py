@@ -90,17 +90,16 @@ def test_the_figures_are_those_of_plain_loops(
     expected = oracle(labels, level, clusters, min_items=3)
 
     for j, (n, own, others, p) in enumerate(expected):
-        assert found.n_items[j] == n
-        assert found.agreement[j] == pytest.approx(np.mean(own) if n else math.nan, nan_ok=True)
-        assert found.agreement_of_others[j] == pytest.approx(
-            np.mean(others) if n else math.nan, nan_ok=True
-        )
-        assert found.p_value[j] == pytest.approx(p, nan_ok=True, abs=1e-9)
-        assert (found.reasons[j] is None) == (not math.isnan(p))
+        own_mean, others_mean = (np.mean(x) if n else math.nan for x in (own, others))
+        assert found[j].n_items == n
+        assert found[j].agreement == pytest.approx(own_mean, nan_ok=True)
+        assert found[j].agreement_of_others == pytest.approx(others_mean, nan_ok=True)
+        assert found[j].p_value == pytest.approx(p, nan_ok=True, abs=1e-9)
+        assert (found[j].reason is None) == (not math.isnan(p))
     rejected = benjamini([p for *_, p in expected if not math.isnan(p)], 0.05, yekutieli=True)
     tested = [j for j, (*_, p) in enumerate(expected) if not math.isnan(p)]
     for j, is_rejected in zip(tested, rejected, strict=True):
-        assert found.outlier[j] == (is_rejected and found.difference[j] <= -0.1)
+        assert found[j].outlier == (is_rejected and found[j].difference <= -0.1)
 
 
 def test_without_clusters_it_is_the_paired_t_test():
@@ -112,7 +111,7 @@ def test_without_clusters_it_is_the_paired_t_test():
     found = outlier_annotators(labels)
 
     expected = stats.ttest_rel(own, others, alternative="less")
-    assert found.p_value[0] == pytest.approx(expected.pvalue)
+    assert found[0].p_value == pytest.approx(expected.pvalue)
 
 
 def test_a_careless_annotator_is_found_and_nobody_else():
@@ -123,8 +122,8 @@ def test_a_careless_annotator_is_found_and_nobody_else():
 
     found = outlier_annotators(labels)
 
-    assert found.outlier.tolist() == [False] * 5 + [True]
-    assert found.difference[5] < -0.3
+    assert [row.outlier for row in found] == [False] * 5 + [True]
+    assert found[5].difference < -0.3
 
 
 def test_a_small_shortfall_is_no_outlier_however_sure():
@@ -134,24 +133,24 @@ def test_a_small_shortfall_is_no_outlier_however_sure():
 
     found = outlier_annotators(labels.astype(int))
 
-    assert found.p_value[3] < 1e-6
-    assert not found.outlier.any()
+    assert found[3].p_value < 1e-6
+    assert not any(row.outlier for row in found)
 
 
 def test_an_annotator_who_is_always_alone_is_an_outlier_without_variance():
     found = outlier_annotators(np.tile([0, 0, 1], (10, 1)))
 
     # Each of the two others agrees with one of two, and the two they are beside never do.
-    assert found.difference.tolist() == [0.5, 0.5, -1.0]
-    assert found.p_value.tolist() == [1.0, 1.0, 0.0]
-    assert found.outlier.tolist() == [False, False, True]
+    assert [row.difference for row in found] == [0.5, 0.5, -1.0]
+    assert [row.p_value for row in found] == [1.0, 1.0, 0.0]
+    assert [row.outlier for row in found] == [False, False, True]
 
 
 def test_everyone_alike_has_nobody_apart():
     found = outlier_annotators(np.zeros((30, 4)) + 0.1, level="interval")
 
-    assert found.agreement.tolist() == [1.0] * 4
-    assert found.p_value.tolist() == [1.0] * 4
+    assert [row.agreement for row in found] == [1.0] * 4
+    assert [row.p_value for row in found] == [1.0] * 4
 
 
 ALONE = np.tile([0, 0, 1], (20, 1))
@@ -171,9 +170,9 @@ SLIPS = np.where(np.arange(60).reshape(20, 3) % 30 == 2, 1, 0)  # one in each ha
 def test_who_cannot_be_tested_is_no_outlier_and_it_says_why(labels, clusters, reasons):
     found = outlier_annotators(labels, clusters=clusters)
 
-    assert list(found.reasons) == reasons
-    assert np.isnan(found.p_value).all()
-    assert not found.outlier.any()
+    assert [row.reason for row in found] == reasons
+    assert all(math.isnan(row.p_value) for row in found)
+    assert not any(row.outlier for row in found)
 
 
 def test_the_largest_numbers_do_not_overflow():
@@ -181,7 +180,7 @@ def test_the_largest_numbers_do_not_overflow():
 
     found = outlier_annotators(labels, level="interval")
 
-    assert found.agreement.tolist() == [0.5, 0.5, 0.0]
+    assert [row.agreement for row in found] == [0.5, 0.5, 0.0]
 
 
 @pytest.mark.parametrize(
