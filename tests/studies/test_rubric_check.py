@@ -3,29 +3,27 @@
 import json
 import re
 from collections import Counter
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
-import held_out_rubrics
-import planted_rubrics
 import voirdire.cli
-from voirdire.errors import InputError, NoDataError
+from voirdire.errors import BadRequestError, InputError, NoDataError
+from voirdire.judging import LlmJudge
 from voirdire.records import Criterion
 from voirdire.reporting import from_json, html_page, to_json
 from voirdire.rewards import read_certificate, score_criteria
 from voirdire.studies import RubricCheck, check_rubric
+from voirdire.testing import ScriptedModel
 
-FINDINGS = {
-    "avoids_negative": "wrong_sign",
-    "fault_positive": "wrong_sign",
-    "same": "duplicate",
-    "near": "near_duplicate",
-    "contradiction": "contradiction",
-    "two_claims": "two_claims",
-}
 BY_VERDICTS = ("never_met", "always_met", "separates_nothing", "unstable", "unconfirmed")
+BY_TEXT = ("wrong_sign", "duplicate", "near_duplicate", "contradiction", "two_claims")
+PATH = Path(__file__).parents[1] / "reference" / "rubrics.jsonl"
+PLANTED = [json.loads(line) for line in PATH.read_text(encoding="utf-8").splitlines()]
+"""Three sets of rubrics with defects, each by an author who had not seen the check."""
 
 
 def write(path, rows):
@@ -33,38 +31,142 @@ def write(path, rows):
     return path
 
 
-def compare(check, kind, planted):
-    """Precision and recall of one kind of finding."""
-    found = {x for row in check.findings if row.kind == kind for x in (row.text, row.other) if x}
+def choose(language, sets="ABC"):
+    return [row for row in PLANTED if row["language"] == language and row["set"] in sets]
+
+
+def write_planted(path, rows):
+    return write(path, [{"prompt": row["prompt"], "criteria": criteria_of(*row["criteria"])}
+                        for row in rows])  # fmt: skip
+
+
+def find_by_row(check, rows):
+    """List findings and defects as kind, prompt and texts."""
+    found, planted = set(), set()
+    for row in rows:
+        texts = {text for text, _ in row["criteria"]}
+        found |= {
+            (x.kind, row["prompt"], frozenset({x.text, x.other} - {None}))
+            for x in check.findings
+            if {x.text, x.other} - {None} <= texts
+        }
+        planted |= {
+            (kind.removesuffix("_negative").removesuffix("_positive"), row["prompt"],
+             frozenset({text, other} - {None}))
+            for kind, text, other in row["defects"]
+        }  # fmt: skip
+    return found, planted
+
+
+def measure(found, planted, kind):
+    """Precision and recall of a kind."""
+    found, planted = ({x for x in one if x[0] == kind} for one in (found, planted))
     n_right = len(found & planted)
     return n_right / max(len(found), 1), n_right / len(planted)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kind", FINDINGS)
-@pytest.mark.parametrize(
-    ("words", "least_precision", "least_recall"),
-    [(planted_rubrics, 0.9, 0.9), (held_out_rubrics, 0.9, 0.7)],
-    ids=["planted", "held out"],
-)
-def test_planted_defects_of_words_are_found(
-    tmp_path, language, kind, words, least_precision, least_recall
-):
-    rows, planted = planted_rubrics.make_rows(
-        words.SENTENCES, words.CLEAN, words.FAULTS, language=language, kind=kind
-    )
+def test_repeated_criteria_are_found_by_words_and_little_else_is_claimed(tmp_path, language):
+    rows = choose(language)
 
-    check = check_rubric(write(tmp_path / "rows.jsonl", rows))
+    check = check_rubric(write_planted(tmp_path / "rows.jsonl", rows), negative="met_is_bad")
 
-    precision, recall = compare(check, FINDINGS[kind], {text for _, text in planted})
-    assert precision >= least_precision
-    assert recall >= least_recall
+    found, planted = find_by_row(check, rows)
+    assert min(measure(found, planted, "duplicate")) >= 0.95
+    assert measure(found, planted, "wrong_sign")[0] >= 0.9
+    assert measure(found, planted, "two_claims")[0] >= 0.8
+    assert {kind for kind, _, _ in found} == {"duplicate", "wrong_sign", "two_claims"}
+
+
+class Reader:
+    """Answers about a list of criteria as its author would."""
+
+    SENTENCES: ClassVar = {
+        r"Criterion (\d+) describes a fault|第(\d+)条描述的是缺点": "fault",
+        r"Criterion (\d+) makes two|第(\d+)条包含两个": "two_claims",
+        r"Criterion (\d+) asks for the same|第(\d+)条与它前面的某一条要求": "near_duplicate",
+        r"Criterion (\d+) excludes|第(\d+)条与它前面的某一条互相": "contradiction",
+        r"Criteria (\d+) and (\d+) ask|第(\d+)条与第(\d+)条要求": "near_duplicate",
+        r"Criteria (\d+) and (\d+) exclude|第(\d+)条与第(\d+)条互相": "contradiction",
+    }
+
+    def __init__(self, rows):
+        self.rows = {row["prompt"]: row for row in rows}
+        self.n_calls = 0
+
+    def __call__(self, request):
+        self.n_calls += 1
+        shown = request.messages[1].content
+        content = json.loads(shown[shown.index("{") : shown.rindex("}") + 1])
+        row = self.rows[content["conversation"][0]["content"]]
+        texts = [line.partition(". ")[2] for line in content["response"].split("\n")]
+        asked = re.findall(r'"(c[0-9a-f]{10,11})".*\n.* "(.*)"', request.messages[0].content)
+        return {key: 0.9 if self.is_true(sentence, row, texts) else 0.1 for key, sentence in asked}
+
+    def is_true(self, sentence, row, texts):
+        pattern = next(x for x in self.SENTENCES if re.search(x, sentence))
+        kind = self.SENTENCES[pattern]
+        named = [texts[int(x) - 1] for x in re.search(pattern, sentence).groups() if x]
+        defects = [(name, {text, other} - {None}) for name, text, other in row["defects"]]
+        points = {text.strip(): points for text, points in row["criteria"]}
+        if kind == "fault":
+            if any(name == "contradiction" and named[0] in own for name, own in defects):
+                return False
+            wrong = any(name.startswith("wrong") and named[0] in own for name, own in defects)
+            return (points[named[0]] < 0) is not wrong
+        earlier = set(texts[: texts.index(named[0])]) if len(named) == 1 else {named[0]}
+        alike = [own for name, own in defects if name == kind]
+        if kind == "two_claims":
+            return {named[0]} in alike
+        return any({named[-1], x} in alike for x in earlier)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_a_model_reads_becomes_findings_and_is_paid_once(tmp_path, language):
+    rows = choose(language, "B")
+    path, reader = write_planted(tmp_path / "rows.jsonl", rows), Reader(rows)
+    judge = LlmJudge(model=ScriptedModel(reader), language=language)
+    about = {"judge": judge, "store": tmp_path / "replies.sqlite", "negative": "met_is_bad"}
+
+    check = check_rubric(path, **about)
+    n_calls = reader.n_calls
+    doubled = [[[text, points * 2] for text, points in row["criteria"]] for row in rows]
+    write_planted(path, [row | {"criteria": x} for row, x in zip(rows, doubled, strict=True)])
+    again = check_rubric(path, **about)
+
+    found, planted = find_by_row(check, rows)
+    assert found == planted
+    assert (check.asked, check.n_lists, check.n_unread) == ("scripted", len(rows), 0)
+    assert n_calls > len(rows)  # a second call about the pairs of some
+    assert reader.n_calls == n_calls  # points are no part of a call
+    assert again.counts == check.counts
+    page = html_page(check, language=language)
+    assert "scripted" in page
+
+
+def test_a_long_list_is_parted_and_an_answer_that_fails_is_said(tmp_path):
+    texts = [f"Says fact {k}" for k in range(30)]
+    rows = [{"prompt": "p", "criteria": texts}, {"prompt": "q", "criteria": ["Is kind"]}]
+    path = write(tmp_path / "rows.jsonl", rows)
+
+    def answer(request):
+        if "Is kind" in request.messages[1].content:
+            raise BadRequestError("no")
+        return dict.fromkeys(json.loads(request.schema)["properties"], 0.1)
+
+    check = check_rubric(path, judge=LlmJudge(model=ScriptedModel(answer)), store=False)
+
+    assert (check.n_lists, check.n_unread, check.findings) == (3, 1, ())
+    assert "a defect may be missed there" in html_page(check)
+    with pytest.raises(InputError, match="`judge` must be one language model"):
+        check_rubric(path, judge="local")
 
 
 def make_study(folder, *, language="en", seed=0, n_prompts=10, n_responses=6):
     """Write rows, verdicts of two runs and labels of people; return what was planted by kind."""
     rng = np.random.default_rng(seed)
-    texts = rng.choice(planted_rubrics.CLEAN[language], 45, replace=False).tolist()
+    sound = dict.fromkeys(text for row in choose(language) for text, _ in row["criteria"])
+    texts = rng.choice([*sound], 45, replace=False).tolist()
     kinds = dict(zip(texts, [kind for kind in BY_VERDICTS for _ in range(3)], strict=False))
     rows, verdicts, again, people = [], [], [], []
     of_prompt = rng.random((len(texts), n_prompts)) < 0.5
@@ -159,8 +261,16 @@ def test_the_worst_is_first_and_what_to_keep_is_written(tmp_path):
         {"id": "d", "prompt": "s"},
     ]
     path = write(tmp_path / "rows.jsonl", rows)
+    yes = ["Criterion 6 excludes", "Criteria 5 and 6 exclude", "Criterion 3 makes two"]
 
-    check = check_rubric(path, output=tmp_path / "kept.jsonl")
+    def answer(request):
+        asked = re.findall(r'"(c[0-9a-f]{10,11})".*\n.* "(.*)"', request.messages[0].content)
+        insults = re.findall(r"(\d)[.] Insults", request.messages[1].content)
+        told = [*yes, *(f"Criterion {k} describes a fault" for k in insults)]
+        return {key: 0.9 if sentence.startswith(tuple(told)) else 0.1 for key, sentence in asked}
+
+    judge = LlmJudge(model=ScriptedModel(answer))
+    check = check_rubric(path, judge=judge, store=False, output=tmp_path / "kept.jsonl")
     kept = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
 
     kinds = ["wrong_sign", "contradiction", "duplicate", "duplicate", "two_claims"]
@@ -172,15 +282,6 @@ def test_the_worst_is_first_and_what_to_keep_is_written(tmp_path):
     assert kept[0]["more"] == 1
     assert (check.n_rows, check.n_dropped, check.n_prompts) == (4, 1, 3)
     assert check.dropped[0].reason == "no criteria"
-
-
-def test_the_same_claim_that_is_paid_and_fined_is_no_contradiction(tmp_path):
-    criteria = criteria_of(("Recommends rest", 3), ("Does not recommend rest", -3))
-    path = write(tmp_path / "rows.jsonl", [{"prompt": "p", "criteria": criteria}])
-
-    check = check_rubric(path, negative="met_is_good")
-
-    assert [row.kind for row in check.findings] == ["near_duplicate"]
 
 
 def test_which_signs_are_wrong_goes_by_what_negative_points_are_said_to_mean(tmp_path):
@@ -197,12 +298,12 @@ def test_which_signs_are_wrong_goes_by_what_negative_points_are_said_to_mean(tmp
 
 
 def test_ten_thousand_criteria_in_a_row_are_checked(tmp_path):
-    criteria = [f"Says fact {k}" for k in range(9_998)] + ["Uses a table", "Uses no table"]
+    criteria = [f"Says fact {k}" for k in range(9_998)] + ["Uses a table", "1. uses a table"]
     path = write(tmp_path / "rows.jsonl", [{"prompt": "p", "criteria": criteria}])
 
     check = check_rubric(path)
 
-    assert [row.kind for row in check.findings] == ["contradiction"]
+    assert [row.kind for row in check.findings] == ["duplicate"]
 
 
 def test_too_few_answers_say_nothing(tmp_path):
@@ -299,4 +400,13 @@ def test_files_of_rubrics_are_checked_as_before_and_rows_stand_alone(tmp_path, c
     assert (code, both, other) == (0, 2, 2)
     assert "Nothing was found" in out
     assert "only FILE" in why
+
+    code, out, said = call(
+        "rubric", "check", rows, "--judge", "rules", "--store", rows.parent / "s"
+    )
+    idle, _, alone_too = call("rubric", "check", rows, "--mode", "single")
+
+    assert code == 0
+    assert "something has no answer" in out + said  # it asks no model
+    assert (idle, "`--judge` is not given" in alone_too) == (2, True)
     assert re.search("go with a file of rows", alone)

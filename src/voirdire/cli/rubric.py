@@ -10,17 +10,17 @@ from cyclopts import Parameter
 
 from voirdire._types import RubricKind
 from voirdire.cli import options as typed
-from voirdire.cli.calls import require, say
+from voirdire.cli.calls import refuse, require, say
+from voirdire.cli.models import USUAL, UsualOptions, make_judge
 from voirdire.cli.options import AsJson, NewFile
 from voirdire.cli.printing import (
     Printed,
     Shown,
     print_json,
     print_text,
-    progress,
-    say_warnings,
     start_reading,
 )
+from voirdire.cli.progress import running
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
 from voirdire.rewards import Negative
@@ -74,6 +74,9 @@ def check_command(
     again: typed.Sources = [],
     humans: typed.Source = None,
     only: typed.Only = None,
+    judge: typed.OptionalJudge = None,
+    store: typed.Store = None,
+    asking: UsualOptions = UsualOptions(),
     negative: Negative | None = None,
     output: typed.Output = None,
     certificate: Path | None = None,
@@ -82,9 +85,9 @@ def check_command(
     """Check rubric files, or the criteria that rows of items bring.
 
     Of a rubric every problem is a line with file, line and column; exit 1 if there is any. Of rows
-    (JSONL, CSV, Parquet, JSON) criteria with wrong signs, repeated ones, contradictions and two
-    claims in one are found by their words; with --verdicts those that always or never hold, or
-    separate no responses; the worst first.
+    (JSONL, CSV, Parquet, JSON) words show repeated criteria, some wrong signs and double claims; a
+    language model, with --judge, shows these, near duplicates and contradictions; --verdicts show
+    criteria that always or never hold, or separate no responses. The worst stand first.
 
     Parameters
     ----------
@@ -96,6 +99,11 @@ def check_command(
         Verdicts of another run of the same judge, made with another --store; repeatable.
     humans
         Labels of people on the same responses and criteria: the judge is examined by tag.
+    judge
+        A language model that reads the criteria of each prompt, without points.
+    store
+        Where its replies are stored: a file, or postgresql://... Default: voirdire-replies.sqlite
+        in the current folder, for a model on a server.
     negative
         What negative points mean. Default: what most criteria with them say.
     output
@@ -104,7 +112,8 @@ def check_command(
         Write what was shown of the judge by tag here, for `voirdire score --require-certified`.
     """
     rows = [file for file in files if _holds_rows(file)]
-    given = [verdicts, again, humans, only, negative, output, certificate, shown.report]
+    given = [verdicts, again, humans, only, judge, store, negative, output, certificate,
+             shown.report]  # fmt: skip
     if not rows:
         require(not any(given), "Options but `--json` and `--csv` go with a file of rows.")
         _check_rubrics(files, shown)
@@ -112,15 +121,18 @@ def check_command(
     require(len(files) == 1, "A file of rows must be the only FILE.")
     require(verdicts or not (again or humans), "`--again` and `--humans` go with `--verdicts`.")
     require(humans or not certificate, "`--certificate` goes with `--humans`.")
+    if judge is None:
+        refuse((*USUAL, "store"), why="`--judge` is not given")
     shown.check(output=output, certificate=certificate)
     start_reading()
     from voirdire import reporting
     from voirdire.studies import check_rubric
 
-    with progress("checking"), say_warnings():
+    model = None if judge is None else make_judge(judge, asking)
+    with running(rows[0], store=store, keeps=model is not None) as lines:
         found = check_rubric(
-            rows[0], verdicts=verdicts or None, again=again, humans=humans, judge=only,
-            negative=negative, output=output,
+            rows[0], verdicts=verdicts or None, again=again, humans=humans, only=only, judge=model,
+            negative=negative, output=output, store=store, progress=lines.tell_judging,
         )  # fmt: skip
     shown.show(found)
     if certificate is not None and found.certificate is not None:

@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["ajudge", "ajudge_by_plan", "judge", "judge_by_plan", "judge_items"]
+__all__ = [
+    "ajudge",
+    "ajudge_by_plan",
+    "judge",
+    "judge_by_plan",
+    "judge_items",
+    "open_if_paid",
+]
 
 
 def judge(
@@ -287,7 +294,7 @@ def judge_by_plan(
 ) -> Verdicts:
     """Judge items in memory, at least one."""
     record = RunRecord(plan, progress)
-    with _open(replies, plan) as opened:
+    with open_if_paid(replies, plan) as opened:
         batches = list(judge_batches(items, plan, record, replies=opened, stopping=stopping))
     return _join(batches, plan, record)
 
@@ -307,7 +314,7 @@ async def ajudge_by_plan(
         return await asyncio.to_thread(judge_by_plan, items, plan, progress=progress)
     record = RunRecord(plan, progress)
     batches = []
-    with _open(replies, plan) as opened:
+    with open_if_paid(replies, plan) as opened:
         engine = make_engine(plan, opened)
         answered = ask_in_order(split_into_batches(items), engine, plan, record)
         try:
@@ -329,7 +336,9 @@ def _join(batches: Sequence[Verdicts], plan: JudgingPlan, record: RunRecord) -> 
     return replace(Verdicts.concatenate(batches), calls=calls, notes=notes)
 
 
-def _open(replies: StoredReplies, plan: JudgingPlan) -> AbstractContextManager[StoredReplies]:
+def open_if_paid(
+    replies: StoredReplies, plan: JudgingPlan
+) -> AbstractContextManager[StoredReplies]:
     """Open the given store; by default one in the current folder where calls cost money."""
     is_needed = isinstance(plan.judge, EngineJudge) and plan.judge.is_remote
     return open_replies(replies if is_needed or replies.store else replace(replies, store=False))

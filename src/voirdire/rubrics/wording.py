@@ -1,70 +1,52 @@
-"""What the wording of a criterion shows without a model: what it avoids, claims, contradicts.
+"""What the wording of a criterion shows without a model: what it avoids and claims.
 
-The rules are plain, for English and Chinese. They know words, not meaning: two criteria that say
-the same in other words are not found.
+The rules are plain, for English and Chinese. They know words, not meaning.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
 __all__ = [
-    "Claim",
-    "Relation",
+    "avoids",
     "claims_two",
-    "compare_claims",
     "contradicts",
     "describes_fault",
-    "read_claim",
     "says_what_is_avoided",
     "strip_dress",
 ]
 
-Relation: TypeAlias = Literal["duplicate", "near_duplicate", "contradiction"]
-"""How two criteria of one item belong together."""
-
 _MOST = 2_000
-_LABEL = re.compile(r"^\W*+(?:\w[\w ]{0,40}[:：]\W*+)?")  # such as "Pitfall: "
 _SUBJECT = (
     r"(?:(?:the |an? )?(?:response|answer|reply|model|assistant|text|output|it) |"
     r"(?:[该該此本]?(?:回[答应應复復]|答复|答案|模型|助手|文本)中?))?"
     r"(?:(?:should|must|shall|will|to) |(?:应该|应当|必须|[应應須需请請]))?"
 )
 _AVOIDS = re.compile(
-    _SUBJECT + r"(?:(?:avoids?|refrains?|abstains?|never|be free of|leaves? out"
-    r"|(?:do|does|should|must|shall|will|can|could|may)(?: ?not|n['’]t)|not(?! only)"
-    r"|(?:is |be )?free (?:of|from)|(?:stays?|steers?|keeps?) (?:away|clear)"
-    r"|(?:contains|includes|makes|has|gives|uses|offers) no"
-    r"|no(?! (?:more|fewer|less|longer|later|earlier)\b)(?= ))\b"
-    r"|(?:避免|避开|回避|杜绝|避谈|从不|从未|并?(?:没有|沒有|未)(?![来來经經知能必])|切?勿|无(?:任何|需)"
-    r"|不(?![仅但同过断足久少多]|得不|超过|低于|高于|[\u4e00-\u9fff]{1,2}的)))",
+    _SUBJECT + r"(?:(?:avoids?|refrains?|abstains?|be free of"
+    r"|(?:is |be )?free (?:of|from)|(?:stays?|steers?|keeps?) (?:away|clear))\b"
+    r"|避免|避开|回避|杜绝|避谈)",
     re.IGNORECASE,
 )
-_NUMBER_OF = (
-    r"\s*(?P<n{0}>[\d,]+|[a-z]+|[一二两三四五六七八九十百千]+)"
-    r"[ -]?(?P<of{0}>[a-z]+|[\u4e00-\u9fff])"
-)
-_BOUND = re.compile(
-    r"(?P<high>at most|(?:no|not) more than|up to|(?:a )?maximum of|under|below|within"
-    r"|(?:shorter|fewer|less|lower) than|(?:not|n't) exceed(?:ing)?"
-    r"|最多|至多|不超过|不多于|少于|小于|低于|不到|不足)"
-    + _NUMBER_OF.format("")
-    + r"|(?P<low>at least|(?:no|not) (?:fewer|less) than|(?:a )?minimum of|over|above|exceeds?"
-    r"|(?:longer|more|greater|higher) than|至少|不少于|多于|超过|大于|高于|不低于)"
-    + _NUMBER_OF.format(2)
+_DENIES = re.compile(
+    _SUBJECT + r"(?:(?:never|leaves? out"
+    r"|(?:do|does|did|should|must|shall|will|can|could|may)(?: ?not|n['’]t)|not(?! only)"
+    r"|(?:contains|includes|makes|has|gives|uses|offers) no"
+    r"|no(?! (?:more|fewer|less|longer|later|earlier)\b)(?= ))\b"
+    r"|从不|从未|并?(?:没有|沒有|未)(?![来來經经知能必])|切?勿|无(?:任何|需)"
+    r"|不(?![仅但同过断足久少多]|得不|超过|低于|高于|[\u4e00-\u9fff]{1,2}的))",
+    re.IGNORECASE,
 )
 _LEAD = re.compile(r"^\W*+(?:(?:it|also|then|to|[a-z]+ly|furthermore|moreover),? )*+")
-_ROUTE = re.compile(r"(?:\bfrom (\w+) to (\w+)|从(\w{1,2})\w*?[去到至](\w{1,2}))")
 _TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_CIRCLED = re.compile(r"^\s*[\u2460-\u249b\u2776-\u2793\u3251-\u325f]\s*")  # numbers in circles
 
 
 @cache
@@ -72,39 +54,39 @@ def _words() -> dict[str, Any]:
     """Read the lists of words."""
     text = (files("voirdire") / "data" / "wording.yaml").read_text(encoding="utf-8")
     words: dict[str, Any] = yaml.safe_load(text)
-    opposites = [pair.split("/") for pair in words["opposites"].split()]
     return words | {
         "stops": {_stem(x) for x in words["stops"].split()},
         "verbs": {_stem(x) for x in words["verbs"].split()},
         "nouns": {_stem(x) for x in words["nouns"].split()},
-        "opposites": {_stem(x): (f"~{k}", side) for k, pair in enumerate(opposites)
-                      for side, x in enumerate(pair) if not _CHINESE.search(x)},
-        "opposed": [(x, f"~{k}", side) for k, pair in enumerate(opposites)
-                    for side, x in enumerate(pair) if _CHINESE.search(x)],
-        "numbers": {x: n for n, row in enumerate(words["numbers"].split()) for x in row.split("/")},
         "negators": re.compile(words["negators"]),
-        "removed": re.compile(words["removed"]),
         "second": re.compile(words["second"], re.IGNORECASE),
         "fault": re.compile(words["fault"], re.IGNORECASE),
+        "dress": re.compile(words["dress"], re.IGNORECASE),
     }  # fmt: skip
 
 
 def _clean(text: str) -> str:
-    """Take off marks, width and a label such as "Essential Criteria:"."""
-    written = unicodedata.normalize("NFKC", text[:_MOST]).replace("\u2019", "'").strip()
-    return _LABEL.sub("", written, count=1)
+    """Take off marks, width, and what stands before: "1.", "Essential:"."""
+    written = unicodedata.normalize("NFKC", _CIRCLED.sub("", text[:_MOST])).strip()
+    before = None
+    while written != before:
+        written, before = _words()["dress"].sub("", written, count=1), written
+    return written.replace("\u2019", "'")
 
 
 def strip_dress(text: str) -> str:
-    """Leave letters and digits alone, in one case: what is left of equal texts is equal."""
-    written = unicodedata.normalize("NFKC", text).casefold()
-    written = re.sub(r"^\W*+\d{1,3}[.)、]\s*(?=\D)", "", written)  # the number of a list
-    return "".join(x for x in written if x.isalnum())
+    """Leave letters and digits of a text: what is left of equal texts is equal."""
+    return "".join(x for x in _clean(text).casefold() if x.isalnum()) + text[_MOST:]
+
+
+def avoids(text: str) -> bool:
+    """Whether a text says by its verb that something is avoided."""
+    return _AVOIDS.match(_clean(text)) is not None
 
 
 def says_what_is_avoided(text: str) -> bool:
-    """Whether a text is true of a response that leaves something out."""
-    return _AVOIDS.match(_clean(text)) is not None
+    """Whether a text is true of a response that avoids something, or does not do it."""
+    return avoids(text) or _DENIES.match(_clean(text)) is not None
 
 
 def describes_fault(text: str) -> bool:
@@ -164,98 +146,16 @@ def contradicts(reason: str, text: str, *, answer: bool) -> bool:
     n_denied = len(negators.findall(f" {written.casefold()} "))
     if not answer or n_denied != 1 or negators.search(f" {text.casefold()} "):
         return False
-    claim, own = read_claim(text), read_claim(written)
-    return len(claim.words & own.words) > len(claim.words) / 2
+    claim, own = _find_stems(text), _find_stems(written)
+    return len(claim & own) > len(claim) / 2
 
 
-# Claims ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a criterion claims, as far as its words say.
-
-    Attributes
-    ----------
-    dress : str
-        Its letters and digits.
-    words : frozenset of str
-        Stems of the words that matter; characters of Chinese.
-    is_denied : bool
-        Whether it says that this is not so.
-    bounds : tuple of (str, str, int)
-        Such as ``("word", "high", 150)``.
-    """
-
-    dress: str
-    words: frozenset[str]
-    is_denied: bool
-    bounds: tuple[tuple[str, str, int], ...]
-
-
-def read_claim(text: str) -> Claim:
-    """Read what a criterion claims."""
-    known = _words()
-    written = f" {_clean(text).casefold()} "
-    bounds: list[tuple[str, str, int]] = []
-
-    def take_bound(found: re.Match[str]) -> str:
-        side = "high" if found["high"] else "low"
-        number, of = found["n"] or found["n2"], found["of"] or found["of2"]
-        digits = number.replace(",", "")
-        n = int(digits[:9]) if digits.isdecimal() else known["numbers"].get(number)
-        if n is None:
-            return found.group()
-        bounds.append((_stem(of), side, n))
-        return " "
-
-    written = _BOUND.sub(take_bound, written)
-    routes = [
-        f"{end}:{x}" for found in _ROUTE.finditer(written)
-        for end, x in zip(("from", "to", "from", "to"), found.groups(), strict=True) if x
-    ]  # fmt: skip
-    written, n_denied = known["negators"].subn(" ", written.replace("'s ", " "))
-    words: Counter[str] = Counter(routes)
-    for word, name, side in known["opposed"]:
-        n = written.count(word)
-        if n:
-            written, n_denied = written.replace(word, " "), n_denied + side * n
-            words[name] += n
-    written = known["removed"].sub(" ", written)
-    for token in _TOKEN.findall(written):
-        stem = token if _CHINESE.match(token) else _stem(token)
-        if stem in known["opposites"]:
-            stem, side = known["opposites"][stem]
-            n_denied += side
-        if stem not in known["stops"]:
-            words[stem] += 1
-    marked = frozenset(f"{x}{k or ''}" for x, n in words.items() for k in range(n))
-    return Claim(strip_dress(text), marked, n_denied % 2 == 1, tuple(sorted(bounds)))
-
-
-def compare_claims(one: Claim, other: Claim) -> Relation | None:
-    """Say how two criteria of an item belong together, where their words show it."""
-    if one.dress == other.dress:
-        return "duplicate"
-    rest = one.words ^ other.words
-    for of, side, n in one.bounds:
-        for of_other, side_other, m in other.bounds:
-            is_apart = side != side_other and ((n < m) == (side == "high") and n != m)
-            if (
-                of == of_other
-                and is_apart
-                and len(rest) <= 1
-                and not one.is_denied | other.is_denied
-            ):
-                return "contradiction"
-    if one.bounds != other.bounds or not ((one.words and other.words) or one.bounds):
-        return None
-    if not rest and one.is_denied is not other.is_denied:
-        return "contradiction"
-    n_shared = len(one.words & other.words)
-    is_within = one.words <= other.words or other.words <= one.words
-    is_near = is_within and len(rest) <= n_shared / 4 and not any(x[0].isdigit() for x in rest)
-    return "near_duplicate" if is_near and one.is_denied is other.is_denied else None
+def _find_stems(text: str) -> set[str]:
+    """Find the stems of the words that matter; characters of Chinese."""
+    tokens = _TOKEN.findall(_clean(text).casefold())
+    stems = {token if _CHINESE.match(token) else _stem(token) for token in tokens}
+    stops: set[str] = _words()["stops"]
+    return stems - stops
 
 
 _ENDS = (

@@ -1,4 +1,4 @@
-"""Checks the criteria of items: what words show, what verdicts on responses, and what people."""
+"""Checks the criteria of items: by words, a model, verdicts on responses, and people."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from voirdire._types import Finding, Share  # noqa: TC001
-from voirdire._validation import check_choice
+from voirdire._validation import check_choice, check_names
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.criteria import CRITERIA_COLUMNS, list_criteria, read_criteria
 from voirdire.io.declared import ItemReading, Reading
@@ -21,6 +20,7 @@ from voirdire.io.files import RowError
 from voirdire.io.items import open_items, stream_items
 from voirdire.io.label_reading import read_labels
 from voirdire.io.rows import stream_rows
+from voirdire.judging import CallSummary  # noqa: TC001  # as above
 from voirdire.judging.outputs import (
     check_place,
     explain_write_errors,
@@ -28,6 +28,7 @@ from voirdire.judging.outputs import (
     publish,
     unfinished_folder,
 )
+from voirdire.judging.settings import StoredReplies
 from voirdire.records import Certificate, Dropped
 from voirdire.records.items import IS_MET, split_criteria
 from voirdire.records.plain import encode_json
@@ -37,14 +38,14 @@ from voirdire.rewards.criteria import Negative, Signs
 from voirdire.rewards.verdict_source import open_verdicts
 from voirdire.rubrics import load_rubric
 from voirdire.rubrics.wording import (
-    Claim,
+    avoids,
     claims_two,
-    compare_claims,
     describes_fault,
-    read_claim,
     says_what_is_avoided,
+    strip_dress,
 )
 from voirdire.studies.certificate import certify
+from voirdire.studies.rubric_reading import PROMPTS, read_by_model
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
@@ -52,8 +53,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from voirdire.judging import JudgingProgress
+    from voirdire.judging.jury import JudgeLike
     from voirdire.records import Criterion
     from voirdire.rewards.verdict_source import StoredSource
+    from voirdire.studies.rubric_reading import ModelReading
 
 __all__ = ["CriterionFinding", "FindingKind", "RubricCheck", "TagFinding", "check_rubric"]
 
@@ -68,8 +72,7 @@ _KEPT: tuple[FindingKind, ...] = ("two_claims",)
 """Still worth asking, though better in two."""
 
 _MOST_FINDINGS = 10_000
-_MOST_ALIKE = 20  # of one row: more of them say no more
-_MOST_WORDS, _MOST_CLAIMS = 40, 100_000
+_MOST_DROPPED = 20
 _LEVEL = 0.05
 _RARE, _CHANGED, _WRONG = 0.2, 0.1, 0.2
 """Shares: of the other answer, of answers that changed, and of those that people deny."""
@@ -162,6 +165,12 @@ class RubricCheck(Tabular, rows="findings"):
         The file of rows with the criteria that should be kept.
     certificate : Certificate or None
         Of the judge, by tag, where people labelled.
+    asked : str or None
+        The language model that read the criteria.
+    n_lists, n_unread : int
+        Lists of criteria that it was asked about, and those about which something has no answer.
+    calls : tuple of CallSummary
+        Counts and cost of its calls, in both rounds.
     """
 
     source: str
@@ -179,6 +188,10 @@ class RubricCheck(Tabular, rows="findings"):
     dropped: tuple[Dropped, ...] = ()
     output: str | None = None
     certificate: Certificate | None = field(default=None, repr=False)
+    asked: str | None = None
+    n_lists: int = 0
+    n_unread: int = 0
+    calls: tuple[CallSummary, ...] = field(default=(), repr=False)
 
     @property
     def has_pairs(self) -> bool:
@@ -192,10 +205,15 @@ def check_rubric(
     verdicts: Any = None,
     again: Sequence[Any] = (),
     humans: Any = None,
-    judge: str | None = None,
+    only: str | None = None,
+    judge: JudgeLike | None = None,
     negative: Negative | None = None,
     output: str | Path | None = None,
+    store: str | Path | Literal[False] | None = None,
+    retry_failures: bool = False,
+    progress: Callable[[JudgingProgress], None] | None = None,
     reading: ItemReading | None = None,
+    **settings: Any,
 ) -> RubricCheck:
     r"""Check the criteria that a file of rows brings; responses are needed for verdicts only.
 
@@ -209,14 +227,22 @@ def check_rubric(
         Further runs of the same judge, without stored replies of the first.
     humans : path or data frame, optional
         What people say of the same responses and criteria: items as the verdicts name them.
-    judge : str, optional
+    only : str, optional
         Whose verdicts count, where they are of several judges.
+    judge : LlmJudge, str or path, optional
+        A language model that is asked what the criteria mean: which are faults, make two claims,
+        ask for the same thing, or exclude each other. It sees a prompt with its criteria, without
+        points.
     negative : {"met_is_bad", "met_is_good"}, optional
         What negative points mean; by default what most criteria with them say.
     output : str or path, optional
         JSONL of the rows with the criteria that should be kept.
+    store, retry_failures, progress
+        As for `voirdire.judge`.
     reading : ItemReading, optional
         How the file is laid out.
+    **settings
+        Fields of `voirdire.judging.ModelSettings` for a model that is named as `judge`.
 
     Returns
     -------
@@ -225,18 +251,22 @@ def check_rubric(
     Raises
     ------
     InputError
-        If a file cannot be read, or `again` or `humans` come without `verdicts`.
+        If a file cannot be read, `again` or `humans` come without `verdicts`, or `judge` is no
+        language model.
     NoDataError
         If no row has criteria.
 
     Notes
     -----
-    *Words* show wrong signs (a criterion with negative points that says what is avoided beside
-    others that say what is done, or the other way round; a fault with positive points), repeated
-    criteria, contradictions and two claims in one. *Verdicts* show criteria that always or never
-    hold: with :math:`n` equal answers the other one has a share below .2 with 95% confidence from
-    :math:`n = 14` on, since :math:`1 - .05^{1/n} < .2`. A criterion separates nothing where
-    responses of every prompt got equal answers, though chance would part some with 95% probability.
+    *Words* show repeated criteria, and some of the wrong signs (a criterion with negative points
+    that says what is avoided beside others that say what is done, or the other way round; a fault
+    with positive points) and of those with two claims. A *model* shows these, near duplicates and
+    contradictions: it is asked about all criteria of a prompt in one call, 25 at most, and then
+    about the pairs that they may hold; what it says counts before words. *Verdicts* show criteria
+    that always or never hold: with :math:`n` equal answers the other one has a share below .2 with
+    95% confidence from :math:`n = 14` on, since :math:`1 - .05^{1/n} < .2`. A criterion separates
+    nothing where responses of every prompt got equal answers, though chance would part some with
+    95% probability.
     Answers change, or people deny them, where the lower limit of Clopper and Pearson (one-sided,
     95%) of that share is above .1, or .2. What people deny goes by their majority.
     """
@@ -255,11 +285,18 @@ def check_rubric(
             f"{source}: must hold rows with criteria in a column such as 'criteria', got none{why}."
         )
         raise NoDataError(msg)
-    findings = [*known.list_findings(negative)]
+    told: dict[str, Any] = {"settings": settings, "progress": progress}
+    replies = StoredReplies(store, retry_failures)
+    by_model = None
+    if judge is not None:
+        by_model = read_by_model(source, layout, judge=judge, replies=replies, **told)
+    elif settings:
+        check_names(settings, (), of="check_rubric")
+    findings = [*known.list_findings(negative, by_model)]
     answered, tags, certificate = 0, tuple[TagFinding, ...](), None
     if verdicts is not None:
         rubric = load_rubric("criteria")
-        runs = [open_verdicts(x, rubric=rubric, judge=judge) for x in (verdicts, *again)]
+        runs = [open_verdicts(x, rubric=rubric, judge=only) for x in (verdicts, *again)]
         frame = _collect(source, layout, runs)
         people = None if humans is None else _read_people(humans)
         found, answered = _judge_answers(frame, people)
@@ -290,6 +327,10 @@ def check_rubric(
         dropped=tuple(known.dropped),
         output=None if output is None else str(output),
         certificate=certificate,
+        asked=None if by_model is None else by_model.judge,
+        n_lists=0 if by_model is None else by_model.n_lists,
+        n_unread=0 if by_model is None else by_model.n_unread,
+        calls=() if by_model is None else by_model.calls,
     )
 
 
@@ -308,12 +349,11 @@ class _Rubrics:
         self.pairs: dict[tuple[str, str], list[Any]] = {}
         """Kind, and number of prompts, of two texts of one item."""
         self._rows: set[bytes] = set()
-        self._claims: dict[str, Claim] = {}
 
     def drop(self, dropped: Dropped) -> None:
         self.n_rows += 1
         self.n_dropped += 1
-        if len(self.dropped) < _MOST_ALIKE:
+        if len(self.dropped) < _MOST_DROPPED:
             self.dropped.append(dropped)
 
     def add(self, row: dict[str, Any], criteria: tuple[Criterion, ...], line: int) -> None:
@@ -328,25 +368,11 @@ class _Rubrics:
         for each in criteria:
             n, most, least = self.texts.get(each.text, (0, each.points, each.points))
             self.texts[each.text] = [n + 1, max(most, each.points), min(least, each.points)]
-        for one, other, kind in self._relate(criteria):
-            self.pairs.setdefault((one.text, other.text), [kind, 0])[1] += 1
-
-    def _relate(self, criteria: Sequence[Criterion]) -> Iterator[tuple[Criterion, Criterion, str]]:
-        """Find criteria of one item that repeat or contradict earlier ones."""
-        for place, earlier in _find_near([self._read(each.text) for each in criteria]):
-            one, two = criteria[place], criteria[earlier]
-            kind = compare_claims(self._read(one.text), self._read(two.text))
-            if kind == "contradiction" and one.points * two.points < 0:
-                kind = "near_duplicate"  # the same claim, paid for and fined
-            if kind is not None:
-                yield one, two, kind
-
-    def _read(self, text: str) -> Claim:
-        if text not in self._claims:
-            if len(self._claims) > _MOST_CLAIMS:
-                self._claims.clear()
-            self._claims[text] = read_claim(text)
-        return self._claims[text]
+        firsts: dict[str, str] = {}
+        for each in criteria:
+            first = firsts.setdefault(strip_dress(each.text), each.text)
+            if first is not each.text:
+                self.pairs.setdefault((each.text, first), ["duplicate", 0])[1] += 1
 
     @property
     def signs(self) -> Signs:
@@ -357,16 +383,37 @@ class _Rubrics:
         return Signs(n_avoiding=len(avoiding), n_doing=len(doing),
                      avoiding=tuple(avoiding[:3]), doing=tuple(doing[:3]))  # fmt: skip
 
-    def list_findings(self, negative: Negative | None) -> Iterator[CriterionFinding]:
-        """List what words show."""
-        signs = self.signs
-        meaning = negative or ("met_is_good" if signs.n_avoiding > signs.n_doing else "met_is_bad")
+    def list_findings(
+        self, negative: Negative | None, by_model: ModelReading | None
+    ) -> Iterator[CriterionFinding]:
+        """List what a model says, and what words show where it says nothing."""
+        chances = {} if by_model is None else by_model.chances
+        faults, twofold = chances.get("fault", {}), chances.get("two_claims", {})
+
+        def is_good(text: str) -> bool | None:
+            if text in faults:
+                return faults[text] < 0.5
+            # what is "not mentioned" may be good or bad
+            return avoids(text) or (None if says_what_is_avoided(text) else False)
+
+        fined = [is_good(text) for text, (_, _, least) in self.texts.items() if least < 0]
+        mostly_good = fined.count(True) > fined.count(False)
+        meaning = negative or ("met_is_good" if mostly_good else "met_is_bad")
+        at_odds: set[str] = set()
+        for (text, other), (kind, n) in ({} if by_model is None else by_model.pairs).items():
+            both = [self.texts[text], self.texts[other]]
+            is_fined, is_paid = (all(x[2] < 0 for x in both), all(x[1] > 0 for x in both))
+            if kind == "contradiction":  # two faults may both be fined
+                is_fined = is_fined and bool(is_good(text) and is_good(other))
+            if (text, other) not in self.pairs and (is_fined or is_paid):
+                self.pairs[text, other] = [kind, n]
+                at_odds |= {text, other} if kind == "contradiction" else set()
         for text, (_, most, least) in self.texts.items():
-            avoids = least < 0 and says_what_is_avoided(text)
-            is_wrong = least < 0 and avoids is (meaning == "met_is_bad")
-            if is_wrong or (most > 0 and describes_fault(text)):
+            is_wrong = least < 0 and is_good(text) is (meaning == "met_is_bad")
+            is_fault = faults[text] >= 0.5 if text in faults else describes_fault(text)
+            if (is_wrong or (most > 0 and is_fault)) and text not in at_odds:
                 yield self.describe("wrong_sign", text)
-            if claims_two(text):
+            if twofold[text] >= 0.5 if text in twofold else claims_two(text):
                 yield self.describe("two_claims", text)
         for (one, other), (kind, n) in self.pairs.items():
             yield self.describe(kind, one, other=other, n_prompts=n)
@@ -380,30 +427,8 @@ class _Rubrics:
         )
 
 
-def _find_near(claims: Sequence[Claim]) -> list[tuple[int, int]]:
-    """Find the places of claims with the same words, but for one or two, or with like bounds.
-
-    Only those are compared: a row may have 10,000 criteria.
-    """
-    places: dict[Any, list[int]] = {}
-    for place, claim in enumerate(claims):
-        for key in {claim.dress, claim.words, *(each[0] for each in claim.bounds)}:
-            if len(row := places.setdefault(key, [])) < _MOST_ALIKE:
-                row.append(place)
-    pairs = set()
-    for place, claim in enumerate(claims):
-        is_short = len(claim.words) <= 2 * _MOST_WORDS
-        fewer = [claim.words - {word} for word in claim.words if is_short]
-        if 8 < len(claim.words) <= _MOST_WORDS:
-            fewer += [claim.words - {*two} for two in combinations(claim.words, 2)]
-        for key in (claim.dress, claim.words, *fewer, *(each[0] for each in claim.bounds)):
-            pairs |= {(max(x, place), min(x, place)) for x in places.get(key, ()) if x != place}
-    return sorted(pairs)
-
-
 def _hash_prompt(row: dict[str, Any], line: int) -> bytes:
-    names = ("prompt", "messages", "question", "instruction", "conversation", "query")
-    prompt = next((row[name] for name in names if row.get(name)), None)
+    prompt = next((row[name] for name in PROMPTS if row.get(name)), None)
     told = json.dumps(line if prompt is None else prompt, sort_keys=True, default=str)
     return hashlib.sha256(told.encode("utf-8", "replace")).digest()[:16]
 

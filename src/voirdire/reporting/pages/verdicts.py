@@ -516,7 +516,13 @@ def check_view(check: RubricCheck) -> View:
         avoiding = say("check.avoiding", n=signs.n_avoiding)
         notes.append(say("check.mixed", **about) if signs.n_doing else avoiding)
     answered = say("check.answered", n=check.n_answered, criteria=criteria)
-    notes.append(answered if check.tags else "check.words_only")
+    notes.append(answered if check.tags else "check.no_verdicts")
+    if check.asked is None:
+        notes.append("check.words_only")
+    else:
+        read = f"check.read{'.lacking' if check.n_unread else ''}"
+        notes.append(say(read, judge=Name(check.asked), n=Count(check.n_lists, "lists"),
+                         unread=check.n_unread))  # fmt: skip
     if check.dropped:
         first = Verbatim(check.dropped[0].reason, width=200)
         notes.append(say("check.dropped", n=Count(check.n_dropped, "rows"), reason=first))
@@ -549,6 +555,7 @@ def check_view(check: RubricCheck) -> View:
               if check.findings else []),
             *([Table.of("check.findings", check.findings, columns)] if check.findings else []),
             *([_tag_table(check)] if check.tags else []),
+            *(words for calls in check.calls for words in say_calls(calls)),
         ),
         notes=tuple(notes),
     )  # fmt: skip

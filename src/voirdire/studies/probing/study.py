@@ -38,7 +38,7 @@ from voirdire.studies.probing.results import (
     Stability,
 )
 from voirdire.studies.probing.settings import ProbeSettings
-from voirdire.studies.probing.variants import change_plan, lay_out
+from voirdire.studies.probing.variants import lay_out, reduce_cost
 from voirdire.studies.study import read_side
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging import CallSummary, JudgingProgress, LlmJudge, RunEstimate
+    from voirdire.judging import CallSummary, JudgingProgress, RunEstimate
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Verdicts
@@ -165,17 +165,10 @@ def _ask(
     calls: list[CallSummary] = []
     spent: Counter[str] = Counter()
     for request in layout.requests:
-        plan, name = request.plan, request.plan.judge.name
-
-        def reduce_limit(judge: LlmJudge, spent: float = spent[name]) -> LlmJudge:
-            if judge.max_cost is None:
-                return judge
-            # a limit must be above 0; the first call then exceeds it
-            return replace(judge, max_cost=max(judge.max_cost - spent, 1e-9))
-
+        name = request.plan.judge.name
         judged = judge_by_plan(
             request.items,
-            change_plan(plan, reduce_limit) if spent[name] else plan,
+            reduce_cost(request.plan, spent[name]),
             replies=layout.settings.replies,
             progress=None if progress is None else partial(progress, request.name),
         )

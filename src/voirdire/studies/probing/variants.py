@@ -233,6 +233,18 @@ def change_plan(plan: JudgingPlan, change: Callable[[LlmJudge], LlmJudge]) -> Ju
     return plan if changed == judge else _replan(plan, changed, plan.rubric)
 
 
+def reduce_cost(plan: JudgingPlan, spent: float) -> JudgingPlan:
+    """Make the same plan with what is left of the money that its language models may spend."""
+
+    def reduce_limit(judge: LlmJudge) -> LlmJudge:
+        if judge.max_cost is None:
+            return judge
+        # a limit must be above 0; the first call then exceeds it
+        return replace(judge, max_cost=max(judge.max_cost - spent, 1e-9))
+
+    return change_plan(plan, reduce_limit) if spent else plan
+
+
 def _try_others(
     plan: JudgingPlan, items: Sequence[Item], families: Sequence[str]
 ) -> Iterator[tuple[Trial, Request]]:
