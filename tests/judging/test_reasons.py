@@ -8,7 +8,7 @@ import pytest
 
 from voirdire.cli import app
 from voirdire.errors import InputError
-from voirdire.judging import LlmJudge, judge_file, show_prompt
+from voirdire.judging import JuryJudge, LlmJudge, judge_file, show_prompt
 from voirdire.models import Capabilities
 from voirdire.records import Reply, TokenChoice, TokenStep
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
@@ -179,6 +179,27 @@ questions:
 
     assert frame["reason"].to_list() == ["It does not name a dose."] * 2 + [None]
     assert frame["contradicts"].to_list() == [False, True, None]
+
+
+def test_a_jury_has_the_reason_of_a_judge_that_answered_as_it_does(tmp_path):
+    yes = {
+        "apology.reason": "It says sorry.",
+        "apology": 0.9,
+        "tone.reason": "Kind.",
+        "tone": "warm",
+    }
+    no = {"apology.reason": "It does not.", "apology": 0.2, "tone.reason": "Curt.", "tone": "cold"}
+    judges = [LlmJudge(model=Model(says), name=f"m{k}", probability="stated")
+              for k, says in enumerate([no, yes, yes])]  # fmt: skip
+    items, output = tmp_path / "items.jsonl", tmp_path / "v.parquet"
+    items.write_text(json.dumps({"id": "1", "prompt": "p", "response": "Sorry."}))
+
+    judge_file(items, output, judge=JuryJudge(judges=judges), rubric=rubric_from_text(RUBRIC))
+
+    frame = pl.read_parquet(output)
+    assert dict(frame.select("question", "reason").iter_rows()) == {
+        "apology": "Says sorry.", "tone": "Kind.",
+    }  # fmt: skip
 
 
 def test_a_decision_model_gives_no_reasons(tmp_path):

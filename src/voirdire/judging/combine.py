@@ -200,6 +200,13 @@ def is_enough(weight: float) -> bool:
     return weight > 0.5 + 1e-9
 
 
+def _is_alike(answer: Answer | None, combined: Answer | Failure) -> bool:
+    """Whether a judge answered as its jury does, on the same side of one half."""
+    if isinstance(answer, float) and isinstance(combined, float):
+        return (answer >= 0.5) is (combined >= 0.5)
+    return answer is not None and answer == combined
+
+
 def combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
     """Combine the verdicts of all judges on one item."""
     shares, limits = bound.jury.shares, bound.yes_from
@@ -220,7 +227,13 @@ def combine_ballots(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVer
         else:
             values.append(combine_answers(question, [value for _, value in said]))
         column += question.kind == "boolean"
+    reasons = [
+        [ballot.reasons[place] for ballot in ballots if ballot.reasons
+         and _is_alike(ballot.values[place], value)]
+        for place, value in enumerate(values)
+    ]  # fmt: skip
     return ItemVerdict(
+        reasons=tuple(next(filter(None, row), "") for row in reasons) if any(reasons) else None,
         values=tuple(None if isinstance(row, Failure) else row for row in values),
         failures=tuple((k, row) for k, row in enumerate(values) if isinstance(row, Failure)),
         is_stored=all(
