@@ -183,7 +183,7 @@ questions:
 
 def test_a_jury_has_the_reason_of_a_judge_that_answered_as_it_does(tmp_path):
     yes = {
-        "apology.reason": "It says sorry.",
+        "apology.reason": "Says sorry.",
         "apology": 0.9,
         "tone.reason": "Kind.",
         "tone": "warm",
