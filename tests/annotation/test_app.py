@@ -343,6 +343,25 @@ def test_the_coordinator_alone_sees_how_the_study_goes(store, tmp_path):
     assert clients[""].ask("GET", "/label/tasks")[0] == 401
 
 
+def test_the_coordinators_page_has_every_answer_that_is_stored_when_it_is_opened(store):
+    study, links = start(store, 12)
+    app = create_annotation_app(store, study)
+    ana, coordinator = Client(app), Client(app)
+    ana.enter(links["ana"])
+    coordinator.enter(links[""])
+
+    tables = []
+    for task in ana.tasks()["tasks"][:2]:
+        ana.send(row(task, True))
+        page = coordinator.ask("GET", "/study")[2].decode()
+        tables.append(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
+
+    assert [re.search(r"ana (\d+) (\d+)", text).groups() for text in tables] == [
+        ("1", "12"),
+        ("2", "12"),
+    ]
+
+
 def test_the_coordinator_settles_split_items_and_the_answers_are_gold(store, tmp_path):
     study, clients = split_study(store, tmp_path)
     tasks = json.loads(clients[""].ask("GET", "/study/label/tasks")[2])

@@ -1,7 +1,5 @@
 """What the coordinator sees of a study: people, closed items, and judges that are watched."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -31,8 +29,7 @@ class Labeller:
 
     def put(self, seat, item, value, *, question="polite", **more):
         self.at += 10.0
-        text = json.dumps(value)
-        made = {"seat": seat, "item": item, "question": question, "value": text, "at": self.at}
+        made = {"seat": seat, "item": item, "question": question, "value": value, "at": self.at}
         row = Answer(uuid=f"u{self.at}", **made | more)
         self.store.insert([(self.study.key, row)])
         self.study.apply(row)
@@ -116,7 +113,7 @@ def test_people_notes_and_repeats_are_measured_without_practice(store):
     item = study.order[0]
     labeller.put(0, practice[0].id, False)
     labeller.put(1, item, not labels[item]["ben"])
-    labeller.put(1, item, "too short", question="", action="note")
+    labeller.put(1, item, "too short", action="note")
     labeller.put(0, item, labels[item]["ana"], turn=1)
     labeller.put(0, study.order[1], None, turn=1)
 
@@ -204,6 +201,18 @@ def test_a_judge_may_answer_some_of_the_questions(store, tmp_path):
     assert read_judges(study, [tmp_path / "judge.csv"]) == {("tone", "m"): {"item-0": "warm"}}
     with pytest.raises(NoDataError, match="Ask for one of 'other'"):
         read_judges(study, [tmp_path / "none.csv"])
+
+
+def test_a_judge_says_of_which_question_its_labels_are(store, tmp_path):
+    study, _ = start(store, 2, rubric=YES_NO + YES_NO.partition("questions:\n")[2].replace(
+        "id: polite", "id: kind"))  # fmt: skip
+    path = tmp_path / "judge.csv"
+    path.write_text("item,label\nitem-0,true\nitem-1,false\n")
+
+    with pytest.raises(InputError, match="which of the questions polite, kind they answer, got no"):
+        read_judges(study, [path])
+    path.write_text("item,kind\nitem-0,true\nitem-1,false\n")
+    assert read_judges(study, [path]) == {("kind", "judge"): {"item-0": True, "item-1": False}}
 
 
 def test_a_judge_of_other_items_is_refused(store, tmp_path):

@@ -1,7 +1,5 @@
 """A study in its store: answers, links, people who come and go, and the table that is read."""
 
-import json
-
 import msgspec
 import pytest
 
@@ -29,7 +27,7 @@ def put(store, study, rows):
 
 
 def answer(seat, item, value, question="polite", **more):
-    return {"seat": seat, "item": item, "question": question, "value": json.dumps(value), **more}
+    return {"seat": seat, "item": item, "question": question, "value": value, **more}
 
 
 def test_a_row_that_is_sent_again_is_there_once_and_an_undo_is_a_row(store):
@@ -99,11 +97,24 @@ def test_whoever_is_revoked_again_changes_nothing_for_the_others(store):
     people = list(study.people)
     put(store, study, [answer(1, study.order[50], True)])
 
-    study.renew_link("a")
     study.revoke("a")
 
     assert study.people == people
-    assert study.seat_named("a").digest is None
+    with pytest.raises(InputError, match="must not have left, got 'a', whose items went to the o"):
+        study.renew_link("a")
+
+
+def test_whoever_left_by_mistake_goes_on_by_a_new_link_where_everybody_labels_everything(store):
+    study, links = start(store, 40)
+    put(store, study, [answer(0, study.order[0], True)])
+    study.revoke("ben")
+
+    secret = study.renew_link("ben")
+
+    assert study.find_seat(links["ben"]) is None
+    assert study.find_seat(secret).name == "ben"
+    assert [people for people in study.people if 1 not in people] == []
+    assert len(study.tasks(1)) == 41
 
 
 def test_what_a_table_could_not_hold_begins_no_study(store):
@@ -126,11 +137,7 @@ def test_the_closed_prefix_ends_before_the_first_item_that_somebody_owes(store):
     study.revoke("chi")
     assert study.closed_prefix() == study.order[:3]
     put(store, study, [answer(0, study.order[0], None, action="undo")])
-    assert study.closed[study.order[0]] == {
-        0: {"polite": True},
-        1: {"polite": True},
-        2: {"polite": None},
-    }
+    assert study.closed[study.order[0]] == {"polite": {"ana": True, "ben": True, "chi": None}}
     again = open_study(store)
     assert (again.closed, again.closed_prefix()) == (study.closed, study.closed_prefix())
 
@@ -157,7 +164,7 @@ def test_labels_of_all_kinds_are_read_back_by_the_reader_of_labels(store, tmp_pa
 
 def test_codes_stand_for_names_and_leave_notes_out(store):
     study, _ = start(store)
-    note = {"seat": 1, "item": "item-0", "action": "note", "value": '"as Ana said"'}
+    note = answer(1, "item-0", "as Ana said", action="note")
     put(store, study, [answer(1, "item-0", True), note])
 
     assert study.labels()["note"].to_list() == ["as Ana said"]
@@ -179,7 +186,7 @@ def test_labels_that_exist_are_taken_in_once_and_not_asked_again(store, tmp_path
     path = tmp_path / "old.csv"
     path.write_text("item,annotator,label\nitem-0,ana,true\nitem-0,old,false\nitem-1,old,true\n")
 
-    assert [study.take_labels([path]) for _ in range(2)] == [(3, []), (3, [])]
+    assert [study.take_labels([path]) for _ in range(2)] == [(3, []), (0, [])]
 
     assert study.labels().select("item", "annotator", "label").sort("annotator", "item").rows() == [
         ("item-0", "ana", "true"),
@@ -189,6 +196,42 @@ def test_labels_that_exist_are_taken_in_once_and_not_asked_again(store, tmp_path
     assert study.is_done(0, study.task_keys(0)[next(
         key for key, task in study.task_keys(0).items() if task.item == "item-0")])  # fmt: skip
     assert all(study.seat_named("old").number not in people for people in study.people)
+
+
+def test_a_label_that_is_corrected_in_its_file_counts_as_it_is_now(store, tmp_path):
+    study, _ = start(store, 3)
+    path = tmp_path / "old.csv"
+
+    def take(label):
+        path.write_text(f"item,annotator,label\nitem-0,ana,{label}\n")
+        n, _ = open_study(store).take_labels([path])
+        return n, open_study(store).labels()["label"].to_list()
+
+    assert [take(x) for x in ("true", "false", "false", "true")] == [
+        (1, ["true"]),
+        (1, ["false"]),
+        (0, ["false"]),
+        (1, ["true"]),
+    ]
+    again = open_study(store)
+    put(store, again, [answer(0, "item-0", False)])
+    assert take("true") == (0, ["false"])  # the file says what it said; the person changed it since
+    assert len(store.answers(study.key)) == 4
+
+
+def test_labels_of_one_of_several_questions_say_of_which(store, tmp_path):
+    study, _ = start(store, 3, rubric=ALL_KINDS)
+    path = tmp_path / "old.csv"
+    path.write_text("item,annotator,label\nitem-0,ana,true\n")
+
+    with pytest.raises(InputError, match="got no column `question`"):
+        study.take_labels([path])
+    path.write_text("item,annotator,polite,tone\nitem-0,ana,true,warm\n")
+    assert study.take_labels([path]) == (2, [])
+    assert study.labels().select("question", "label").rows() == [
+        ("polite", "true"),
+        ("tone", "warm"),
+    ]
 
 
 def test_labels_that_exist_are_of_the_study_and_by_people_who_saw_no_judge(store, tmp_path):

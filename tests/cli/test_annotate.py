@@ -22,7 +22,7 @@ def place(tmp_path, monkeypatch):
 
 def answer(store, seat, item, value, **more):
     study = open_study(store)
-    about = {"question": "polite", "value": json.dumps(value)} | more
+    about = {"question": "polite", "value": value} | more
     store.insert([(study.key, Answer(uuid=f"{seat}{item}{value}", seat=seat, item=item, **about))])
 
 

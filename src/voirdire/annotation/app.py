@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import re
@@ -24,15 +23,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from voirdire._messages import shorten
-from voirdire.annotation.coordinator import measure_study, read_judges
+from voirdire.annotation.coordinator import CoordinatorPages, read_judges
 from voirdire.annotation.study import MOST_NOTE, TaskState, check_value
 from voirdire.errors import InputError
-from voirdire.io.files import write_csv
-from voirdire.reporting import html_page
 from voirdire.reporting.colours import theme_css
 from voirdire.reporting.pages.speech import Speaker
 from voirdire.store import Answer
-from voirdire.studies import stop_record
 from voirdire.web.app import is_loopback
 from voirdire.web.server import bind
 
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
     from voirdire.store import AnnotationStore, Seat
-    from voirdire.studies import LabellingProgress
 
     Endpoint: TypeAlias = "Callable[[Request, Seat], Any]"
 
@@ -147,12 +142,12 @@ class AnnotationServer:
         public_url: str | None,
     ) -> None:
         self.store, self.study = store, study
-        self._judged = read_judges(study, judges)
-        self._progress: tuple[tuple[int, ...], Any] = ((), None)
+        self._pages = CoordinatorPages(store, study, read_judges(study, judges))
+        for seat in study.seats:  # nobody is to wait for the lists of the others
+            study.task_keys(seat.number)
         self._is_secure = public_url is not None
         self._refreshed = time.monotonic()
         self._origins: tuple[int, list[str]] = (0, [])
-        self._uuids = {row.uuid for row in store.answers(study.key)}
         routes = [
             Route("/", self._enter),
             Route("/in", self._exchange, methods=["POST"]),
@@ -273,32 +268,20 @@ class AnnotationServer:
 
     # What the coordinator's browser gets ----------------------------------------------------------
 
-    async def _measure(self) -> LabellingProgress:
-        """Measure how the study goes, unless nothing has happened since."""
-        study = self.study
-        state = len(self._uuids), len(study.items), *(hash(seat) for seat in study.seats)
-        if self._progress[0] != state:
-            measured = await asyncio.to_thread(measure_study, study, self._judged)
-            self._progress = state, measured
-        return self._progress[1]  # type: ignore[no-any-return]
-
     async def _study(self, request: Request, seat: Seat) -> Response:
         del seat
         language = self.speaker(request).language
-        page = html_page(await self._measure(), language=language, is_served=True)
-        return HTMLResponse(page)
+        return HTMLResponse(await self._pages.make("page", language=language))
 
     async def _labels(self, request: Request, seat: Seat) -> Response:
         del seat
-        is_coded = "codes" in request.query_params
-        table = await asyncio.to_thread(self.study.labels, codes=is_coded)
-        return _as_file(write_csv(table), "text/csv", f"{self.study.key}.csv")
+        text = await self._pages.make("labels", codes="codes" in request.query_params)
+        return _as_file(text, "text/csv", f"{self.study.key}.csv")
 
     async def _stop(self, request: Request, seat: Seat) -> Response:
         del seat
-        names = self.study.codes() if "codes" in request.query_params else {}
-        record = stop_record((await self._measure()).watched, names=names)
-        return _as_file(json.dumps(record), "application/json", f"{self.study.key}.stop.json")
+        text = await self._pages.make("stop", codes="codes" in request.query_params)
+        return _as_file(text, "application/json", f"{self.study.key}.stop.json")
 
     # What a person's browser gets ---------------------------------------------------------------
 
@@ -342,17 +325,16 @@ class AnnotationServer:
         first_open = is_done.index(False) if False in is_done else len(tasks)
         start = request.query_params.get("from", "")
         n = int(start) if re.fullmatch(r"\d{1,9}", start) else max(first_open - 3, 0)
-        keys = list(study.task_keys(seat.number))
         sent = [
-            self._show_task(seat, keys[place], tasks[place]) | {"n": place, "done": is_done[place]}
+            self._show_task(seat, tasks[place]) | {"n": place, "done": is_done[place]}
             for place in range(n, min(n + _MOST_TASKS, len(tasks)))
         ]
         totals = {"total": len(tasks), "open": is_done.count(False), "at": first_open}
         return JSONResponse({"tasks": sent, **totals})
 
-    def _show_task(self, seat: Seat, key: str, task: Task) -> dict[str, Any]:
+    def _show_task(self, seat: Seat, task: Task) -> dict[str, Any]:
         """Show a task as its own annotator may see it: no ids, points or verdicts."""
-        item = self.study.items[task.item]
+        item, key = self.study.items[task.item], self.study.key_of(seat.number, task)
         state = self.study.states.get((seat.number, task.item, task.turn), TaskState())
         is_turned = self._is_turned(key, item)
         responses = [item.response] if item.other is None else [item.response, item.other]
@@ -372,7 +354,7 @@ class AnnotationServer:
                 [name, row.id, criterion]
                 for name, (row, criterion) in self.study.questions_of(item).items()
             ],
-            "answers": {name: _turn(value, is_turned) for name, value in state.answers.items()},
+            "answers": {name: _turn(row.value, is_turned) for name, row in state.answers.items()},
             "notes": state.notes,
             "flag": state.is_flagged,
             "practice": feedback,
@@ -395,12 +377,10 @@ class AnnotationServer:
         if len(sent) > _MOST_ROWS:
             raise HTTPException(400)
         read = {row.uuid: self._read(row, seat) for row in sent}
-        rows = [row for row in read.values() if row is not None and row.uuid not in self._uuids]
+        rows = [row for row in read.values() if row and row.uuid not in self.study.uuids]
         await asyncio.gather(*(self.store.commit((self.study.key, row)) for row in rows))
         for row in rows:
-            if row.uuid not in self._uuids:
-                self._uuids.add(row.uuid)
-                self.study.apply(row)
+            self.study.apply(row)
         saved = [name for name, row in read.items() if row is not None]
         refused = [name for name, row in read.items() if row is None]
         return JSONResponse({"saved": saved, "refused": refused})
@@ -437,7 +417,7 @@ class AnnotationServer:
             turn=task.turn,
             question=sent.question,
             action=sent.action,  # type: ignore[arg-type]  # one of the four
-            value=json.dumps(value),
+            value=value,
             seconds=seconds,
         )
 
@@ -532,6 +512,9 @@ def serve_study(
     started: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the pages of a study until a signal ends the process.
+
+    What the coordinator sees is made in a second process: a script calls this under
+    ``if __name__ == "__main__":``.
 
     Parameters
     ----------

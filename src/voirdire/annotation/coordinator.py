@@ -6,25 +6,38 @@ what is taken back later changes the table that is examined, and no bet.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import signal
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from itertools import chain
+from multiprocessing import get_context, parent_process
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from voirdire._messages import shorten
-from voirdire.annotation.assignment import Task
-from voirdire.annotation.study import COORDINATOR, write_label
+from voirdire.annotation.study import Study
 from voirdire.errors import NoDataError
-from voirdire.studies import WatchPlan, measure_labelling, watch_judge
+from voirdire.io.files import write_csv
+from voirdire.reporting import html_page
+from voirdire.store import AnnotationStore
+from voirdire.studies import WatchPlan, measure_labelling, stop_record, watch_judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from voirdire.annotation.study import Study
+    from sqlalchemy import URL
+
+    from voirdire._types import Language
     from voirdire.studies import LabellingProgress, WatchedJudge
 
-__all__ = ["measure_study", "read_judges", "watch_study"]
+__all__ = ["CoordinatorPages", "measure_study", "read_judges", "watch_study"]
 
 Answers = dict[tuple[str, str], dict[str, Any]]
 """By question and judge: a label an item, None where the judge failed."""
@@ -87,7 +100,37 @@ def watch_study(study: Study, answers: Answers) -> tuple[WatchedJudge, ...]:
     -------
     tuple of WatchedJudge
     """
-    return _watch(study, answers, _list_closed(study))
+    planned = [name for number, name in study.names().items() if number < study.n_planned]
+    closed = set(study.closed_prefix())
+    watched = []
+    for question in study.questions:
+        judged = {judge: own for (asked, judge), own in answers.items() if asked == question.id}
+        if question.kind == "text" or not judged:
+            continue
+        labels: dict[str, dict[str, Any]] = {}
+        clusters: dict[str, str | None] = {}
+        for item in map(study.items.__getitem__, study.order):
+            for key, (asked, _) in study.questions_of(item).items():
+                if asked.id == question.id:
+                    _, shown = study.name_of(item, key)
+                    clusters[shown] = study.cluster_of(item)
+                    if item.id in closed:
+                        labels[shown] = study.closed[item.id][key]
+        plan = WatchPlan.of(
+            question,
+            annotators=tuple(planned),
+            n_items=len(clusters),
+            epsilon=study.settings.epsilon,
+            epsilon_mode=study.settings.epsilon_mode,
+        )
+        units = (
+            {x: cluster or x for x, cluster in clusters.items()} if any(clusters.values()) else {}
+        )
+        watched += [
+            watch_judge(judge, plan, labels=labels, answers=own, clusters=units)
+            for judge, own in judged.items()
+        ]
+    return tuple(watched)
 
 
 def measure_study(study: Study, answers: Answers | None = None) -> LabellingProgress:
@@ -96,7 +139,7 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
     Parameters
     ----------
     study : Study
-        As it stands.
+        As it stands; answers may come meanwhile.
     answers : dict, optional
         As `read_judges` gives them; nobody is watched without any.
 
@@ -105,116 +148,82 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
     LabellingProgress
     """
     names = study.names()
-    rows: dict[tuple[int, str, str, int], dict[str, Any]] = {}
-    notes: dict[tuple[int, str, int], list[str]] = {}
-    for row in study.history():
-        item = study.items.get(row.item)
-        if row.seat not in names or item is None or item.metadata.get("practice"):
-            continue
-        place = (row.seat, row.item, row.question, row.turn)
-        if row.action == "undo":
-            rows.pop(place, None)
-        elif row.action == "note":
-            said = json.loads(row.value or "null")
-            notes[row.seat, row.item, row.turn] = [said] if said else []
-        elif row.action == "answer" and row.question in study.questions_of(item):
-            question, shown = study.name_of(item, row.question)
-            value = json.loads(row.value or "null")
-            rows[place] = {
-                "item": shown,
-                "question": question,
-                "annotator": names[row.seat],
-                "label": None if value is None else write_label(value),
-                "at": row.at,
-                "is_repeat": row.turn > 0,
-            }
-    schema = dict.fromkeys(("item", "question", "annotator", "label", "note"), pl.String)
-    answered = pl.DataFrame(
-        [
-            each | {"note": "; ".join(notes.get((seat, item, turn), ())) or None}
-            for (seat, item, _, turn), each in rows.items()
-        ],
-        schema=schema | {"at": pl.Float64, "is_repeat": pl.Boolean},
-    )
+    table = study.answers(names).with_columns(is_repeat=pl.col("turn") > 0)
     known: list[dict[str, Any]] = [
         {k: x for k, x in item.metadata.items() if isinstance(x, str | int | bool)}
         | {"item": study.name_of(item, key)[1], "response": item.response}
         for item in map(study.items.__getitem__, study.order)
         for key in study.questions_of(item)
     ]
-    items = pl.DataFrame(known, infer_schema_length=None, strict=False).unique("item")
-    closed = _list_closed(study)
-    people = [seat for seat in study.seats if seat.number != COORDINATOR]
+    n_asked = [len(study.questions_of(study.items[item])) for item in study.order]
+    done = table.filter(~pl.col("is_repeat")).group_by("annotator", "place").len()
+    done = done.join(pl.DataFrame({"n": n_asked}).with_row_index("place"), on="place")
+    n_done = Counter(done.filter(pl.col("len") >= pl.col("n"))["annotator"].to_list())
+    n_assigned = Counter(chain.from_iterable(study.people))
     return measure_labelling(
-        answered,
-        n_assigned={
-            seat.name: sum(seat.number in given for given in study.people) for seat in people
-        },
-        n_done={
-            seat.name: sum(study.is_done(seat.number, Task(item=item)) for item in study.order)
-            for seat in people
-        },
+        table,
+        n_assigned={name: n_assigned[number] for number, name in names.items()},
+        n_done=n_done,
         n_items=len(study.order),
-        n_closed=len(closed),
-        watched=_watch(study, answers or {}, closed),
-        items=items,
+        n_closed=len(study.closed_prefix()),
+        watched=watch_study(study, answers or {}),
+        items=pl.DataFrame(known, infer_schema_length=None, strict=False).unique("item"),
     )
 
 
-def _list_closed(study: Study) -> dict[str, dict[int, dict[str, Any]]]:
-    """Give the items before the first that never closed, with the answers as each closed."""
-    return {item: study.closed[item] for item in study.closed_prefix()}
+class CoordinatorPages:
+    """What the coordinator's browser gets, made in another process: it delays nobody's answer.
 
+    The process reads what was added to the store, and measures a study once for all that it holds.
+    """
 
-def _watch(
-    study: Study, answers: Answers, closed: dict[str, dict[int, dict[str, Any]]]
-) -> tuple[WatchedJudge, ...]:
-    names = study.names()
-    planned = [number for number in names if number < study.n_planned]
-    labels: dict[str, dict[str, dict[str, Any]]] = {}
-    for item_id, by_seat in closed.items():
-        item = study.items[item_id]
-        for key, (asked, _) in study.questions_of(item).items():
-            name, shown = study.name_of(item, key)
-            labels.setdefault(name, {})[shown] = {
-                names[seat]: _as_label(asked.kind, by_seat.get(seat, {}).get(key))
-                for seat in planned
-            }
-    of_question: dict[str, list[tuple[str, str | None]]] = {}
-    for item in map(study.items.__getitem__, study.order):
-        for key in study.questions_of(item):
-            name, shown = study.name_of(item, key)
-            of_question.setdefault(name, []).append((shown, study.cluster_of(item)))
-    watched = []
-    for question in study.questions:
-        if question.kind == "text":
-            continue
-        units = of_question.get(question.id, [])
-        has_clusters = any(cluster for _, cluster in units)
-        plan = WatchPlan.of(
-            question,
-            annotators=tuple(names[number] for number in planned),
-            n_items=len(units),
-            epsilon=study.settings.epsilon,
-            epsilon_mode=study.settings.epsilon_mode,
-        )
-        watched += [
-            watch_judge(
-                judge,
-                plan,
-                labels=labels.get(question.id, {}),
-                answers=own,
-                clusters={x: cluster or x for x, cluster in units} if has_clusters else None,
+    def __init__(self, store: AnnotationStore, study: Study, answers: Answers) -> None:
+        self._source = store.url, study.key, answers
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def make(
+        self,
+        kind: Literal["page", "labels", "stop"],
+        *,
+        language: Language = "en",
+        codes: bool = False,
+    ) -> str:
+        """Make the page in HTML, the table of labels in CSV, or the certificate of a stop."""
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                1, mp_context=get_context("spawn"), initializer=_open_study, initargs=self._source
             )
-            for (asked_id, judge), own in answers.items()
-            if asked_id == question.id
-        ]
-    return tuple(watched)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, _make_page, kind, language, codes)
 
 
-def _as_label(kind: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if kind == "multilabel":
-        return frozenset(value)
-    return float(value) if kind == "scale" else value
+_here: dict[str, Any] = {}
+"""Of the process that makes the pages."""
+
+
+def _open_study(url: URL, key: str, answers: Answers) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
+
+    def end_with_server() -> None:
+        parent_process().join()  # type: ignore[union-attr]  # it has one
+        os._exit(1)
+
+    Thread(target=end_with_server, daemon=True).start()
+    with suppress(AttributeError):  # elsewhere than on Windows
+        os.nice(10)
+    store = AnnotationStore(url, makes=False)
+    _here.update(store=store, study=Study(store, key), answers=answers, state=None)
+
+
+def _make_page(kind: str, language: Language, codes: bool) -> str:  # noqa: FBT001
+    study: Study = _here["study"]
+    study.refresh(_here["store"].answers(study.key, after=len(study.uuids)))
+    if kind == "labels":
+        return write_csv(study.labels(codes=codes))
+    state = len(study.uuids), len(study.items), study.seats
+    if _here["state"] != state:
+        _here.update(state=state, progress=measure_study(study, _here["answers"]))
+    progress: LabellingProgress = _here["progress"]
+    if kind == "page":
+        return html_page(progress, language=language, is_served=True)
+    return json.dumps(stop_record(progress.watched, names=study.codes() if codes else {}))

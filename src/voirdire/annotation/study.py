@@ -11,12 +11,12 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence  # noqa: TC003  # options read the annotation
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.annotation.assignment import BLOCK, Task, assign_people, draw_order, list_tasks
@@ -47,15 +47,15 @@ MOST_TEXT, MOST_NOTE = 20_000, 2_000
 """Characters of an answer of text, and of a note."""
 
 _NOBODY = b"\0" * 32
+_OF_FILES = "5"
+"""The version of the uuids of labels from files; a browser's are of version 4."""
 
 
-@dataclass
-class TaskState:
-    """What somebody has said about a task; None is "can't tell"."""
+class TaskState(msgspec.Struct, gc=False):
+    """What somebody has said about a task, by question."""
 
-    answers: dict[str, Any] = field(default_factory=dict)
-    seconds: dict[str, float | None] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, Answer] = {}
+    notes: dict[str, str] = {}
     is_flagged: bool = False
 
 
@@ -223,11 +223,14 @@ class Study:
         Everybody, by number; the first `n_planned` annotators were there when it began.
     settings, guidelines : StudySettings, str
         How it was set up.
+    uuids : set of str
+        Of everything that was done.
     states : dict of (int, str, int) to TaskState
         What each seat has said of each item, the first and the second time.
-    closed : dict of str to dict of int to dict of str
-        The items that everybody has labelled who was to: what each seat had then answered to each
-        question. What is taken back later changes nothing there.
+    closed : dict of str to dict of str to dict of str
+        The items that everybody has labelled who was to: by question what each person who was
+        planned had then answered, as `watch_judge` takes it. What is taken back later changes
+        nothing there.
     """
 
     def __init__(self, store: AnnotationStore, key: str) -> None:
@@ -237,8 +240,13 @@ class Study:
         self.practice: list[str] = []
         self._batches: list[list[str]] = []
         self._n_documents = 0
-        self.states: dict[tuple[int, str, int], TaskState] = {}
         self.seats: list[Seat] = []
+        self.uuids: set[str] = set()
+        self.states: dict[tuple[int, str, int], TaskState] = {}
+        self.closed: dict[str, dict[str, dict[str, Any]]] = {}
+        self._left: set[int] = set()
+        self._split: dict[str, bool] = {}
+        self._taken: dict[tuple[int, str, str], list[Any]] = {}
         first = store.documents(key)[0]
         self.rubric = rubric_from_text(first["rubric"], source=key)
         self.settings = StudySettings(**first["settings"])
@@ -246,25 +254,7 @@ class Study:
         self.questions = tuple(row for row in self.rubric.questions if row.id in asked)
         self.guidelines, self.n_planned = str(first["guidelines"]), int(first["n_planned"])
         self._salt = bytes.fromhex(first["salt"])
-        self.closed: dict[str, dict[int, dict[str, Any]]] = {}
-        self._left: set[int] = set()
-        self._is_replayed = False
-        self.refresh()
-        self._replay()
-
-    def _replay(self) -> None:
-        """Take all rows into account, and who left between them."""
-        self.states.clear()
-        self.closed.clear()
-        self._left.clear()
-        leaving = sorted((s.left_at, s.number) for s in self.seats if s.left_at is not None)
-        for row in self._store.answers(self.key):
-            while leaving and leaving[0][0] <= row.at:
-                self._leave(leaving.pop(0)[1])
-            self.apply(row)
-        for _, number in leaving:
-            self._leave(number)
-        self._is_replayed = True
+        self.refresh(store.answers(key))
 
     def _leave(self, number: int) -> None:
         self._left.add(number)
@@ -272,31 +262,37 @@ class Study:
             if number in people:
                 self._close(place)
 
-    def refresh(self) -> None:
-        """Read what was added to the study, and who takes part now."""
+    def refresh(self, rows: Iterable[Answer] = ()) -> None:
+        """Read what was added to the study and who takes part now, and take further rows in."""
         seats = self._store.seats(self.key)
         documents = self._store.documents(self.key, after=self._n_documents)
-        if seats == self.seats and not documents:
-            return
-        self.seats = seats
-        for document in documents:
-            added = msgspec.convert(document["items"], list[Item])
-            self.items |= {item.id: item for item in added}
-            self.practice += [item.id for item in added if item.metadata.get("practice")]
-            rest = {x.id: self.cluster_of(x) for x in added if not x.metadata.get("practice")}
-            self._batches += [draw_order(rest, seed=self.settings.seed)] if rest else []
-        self._n_documents += len(documents)
-        self.order = [item for batch in self._batches for item in batch]
-        self.people = assign_people(
-            len(self.order), self.seats, per_item=self.settings.per_item, seed=self.settings.seed
+        if seats != self.seats or documents:
+            self.seats = seats
+            for document in documents:
+                added = msgspec.convert(document["items"], list[Item])
+                self.items |= {item.id: item for item in added}
+                self.practice += [item.id for item in added if item.metadata.get("practice")]
+                rest = {x.id: self.cluster_of(x) for x in added if not x.metadata.get("practice")}
+                self._batches += [draw_order(rest, seed=self.settings.seed)] if rest else []
+            self._n_documents += len(documents)
+            self.order = [item for batch in self._batches for item in batch]
+            about: Any = {"per_item": self.settings.per_item, "seed": self.settings.seed}
+            self.people = assign_people(len(self.order), self.seats, **about)
+            self._places = {item: place for place, item in enumerate(self.order)}
+            self._tasks: dict[int, list[Task]] = {}
+            self._keys: dict[int, dict[str, Task]] = {}
+            self._asked: dict[str, dict[str, tuple[Question, str]]] = {}
+        leaving = sorted(
+            (seat.left_at, seat.number)
+            for seat in seats
+            if seat.left_at is not None and seat.number not in self._left
         )
-        self._places = {item: place for place, item in enumerate(self.order)}
-        self._tasks: dict[int, list[Task]] = {}
-        self._keys: dict[int, dict[str, Task]] = {}
-        self._asked: dict[str, dict[str, tuple[Question, str]]] = {}
-        for seat in self.seats:
-            if self._is_replayed and seat.left_at is not None and seat.number not in self._left:
-                self._leave(seat.number)
+        for row in rows:
+            while leaving and leaving[0][0] <= row.at:
+                self._leave(leaving.pop(0)[1])
+            self.apply(row)
+        for _, number in leaving:
+            self._leave(number)
 
     # Who ------------------------------------------------------------------------------------------
 
@@ -332,10 +328,15 @@ class Study:
         return secret
 
     def renew_link(self, name: str) -> str:
-        """Make another link for somebody; the one before opens nothing any more."""
-        secret = secrets.token_urlsafe(16)
-        number = self.seat_named(name).number
-        self._store.change_seat(self.key, number, digest=_digest(secret))
+        """Make another link for somebody; the one before opens nothing any more.
+
+        Where everybody labels every item, whoever had left gets all of them again; no item waits.
+        """
+        seat, secret = self.seat_named(name), secrets.token_urlsafe(16)
+        if seat.left_at is not None and self.settings.per_item is not None:
+            msg = f"`annotator` must not have left, got {name!r}, whose items went to the others."
+            raise InputError(f"{msg} Let the person go on under another name, with `--add`.")
+        self._store.change_seat(self.key, seat.number, digest=_digest(secret), until=None)
         self.refresh()
         return secret
 
@@ -411,73 +412,79 @@ class Study:
             self._tasks[seat] = [*(Task(item=item) for item in self.practice), *own]
         return self._tasks[seat]
 
+    def key_of(self, seat: int, task: Task) -> str:
+        """Name a task for the browser of a seat; the name tells nothing."""
+        told = f"{seat}\0{task.item}\0{task.turn}".encode("utf-8", "replace")
+        return hmac.digest(self._salt, told, "sha256").hex()[:20]
+
     def task_keys(self, seat: int) -> dict[str, Task]:
-        """Return the tasks of a seat by the names that its browser gets, which tell nothing."""
-        if seat == COORDINATOR or seat not in self._keys:
-
-            def name(task: Task) -> str:
-                told = f"{seat}\0{task.item}\0{task.turn}".encode("utf-8", "replace")
-                return hmac.digest(self._salt, told, "sha256").hex()[:20]
-
-            self._keys[seat] = {name(task): task for task in self.tasks(seat)}
+        """Return the tasks that a seat may answer by their names; the coordinator every item."""
+        if seat not in self._keys:
+            own = [Task(item=item) for item in self.order]
+            tasks = own if seat == COORDINATOR else self.tasks(seat)
+            self._keys[seat] = {self.key_of(seat, task): task for task in tasks}
         return self._keys[seat]
 
     def _is_split(self, item: str) -> bool:
         """Whether people gave different labels to a question about an item."""
-        said = [
-            state.answers
-            for seat in self.seats
-            if seat.number != COORDINATOR and (state := self.states.get((seat.number, item, 0)))
-        ]
-        return any(
-            len({write_label(row[key]) for row in said if row.get(key) is not None}) > 1
-            for key in self.questions_of(self.items[item])
-        )
+        if item not in self._split:
+            people = (seat.number for seat in self.seats if seat.number != COORDINATOR)
+            states = [self.states.get((number, item, 0), TaskState()) for number in people]
+            rows = [row for state in states for row in state.answers.values()]
+            said = {(x.question, write_label(x.value)) for x in rows if x.value is not None}
+            self._split[item] = len({question for question, _ in said}) < len(said)
+        return self._split[item]
 
     # Answers --------------------------------------------------------------------------------------
 
-    def history(self) -> list[Answer]:
-        """Read everything that was done, in the order of arrival."""
-        return self._store.answers(self.key)
-
     def apply(self, row: Answer) -> None:
-        """Take a stored row into account."""
+        """Take a stored row into account; one whose uuid is known changes nothing."""
+        if row.uuid in self.uuids:
+            return
+        self.uuids.add(row.uuid)
+        self._split.pop(row.item, None)
         state = self.states.setdefault((row.seat, row.item, row.turn), TaskState())
-        value = None if row.value is None else json.loads(row.value)
         if row.action == "answer":
-            state.answers[row.question], state.seconds[row.question] = value, row.seconds
+            state.answers[row.question] = row
+            if row.item in self._places:
+                self._close(self._places[row.item])
         elif row.action == "undo":
             state.answers.pop(row.question, None)
         elif row.action == "note":
-            state.notes[row.question] = value or ""
+            state.notes[row.question] = row.value
         else:
-            state.is_flagged = bool(value)
-        if row.item in self._places and row.action == "answer":
-            self._close(self._places[row.item])
+            state.is_flagged = row.value
+        if row.uuid[14:15] == _OF_FILES:
+            self._taken.setdefault((row.seat, row.item, row.question), []).append(row.value)
 
     def is_done(self, seat: int, task: Task) -> bool:
         """Whether somebody has answered all that is asked of a task."""
         state = self.states.get((seat, task.item, task.turn))
-        return state is not None and self.questions_of(self.items[task.item]).keys() <= {
-            *state.answers
-        }
+        asked = self.questions_of(self.items[task.item])
+        return state is not None and asked.keys() <= state.answers.keys()
 
     def _close(self, place: int) -> None:
         """Close an item of the order once everybody who is to label it has done so, or has left.
 
         Where everybody labels every item, whoever came later is not waited for.
         """
-        item, people = self.order[place], self.people[place]
+        task, people = Task(item=self.order[place]), self.people[place]
         if self.settings.per_item is None:
             people = tuple(number for number in people if number < self.n_planned)
-        task = Task(item=item)
-        if item not in self.closed and all(
+        if task.item not in self.closed and all(
             number in self._left or self.is_done(number, task) for number in people
         ):
-            self.closed[item] = {
-                seat.number: dict(self.states[seat.number, item, 0].answers)
+            states = {
+                seat.name: self.states.get((seat.number, task.item, 0), TaskState()).answers
                 for seat in self.seats
-                if seat.number != COORDINATOR and (seat.number, item, 0) in self.states
+                if 0 <= seat.number < self.n_planned
+            }
+            self.closed[task.item] = {
+                key: {
+                    name: _as_label(question, answers[key].value if key in answers else None)
+                    for name, answers in states.items()
+                }
+                for key, (question, _) in self.questions_of(self.items[task.item]).items()
             }
 
     def closed_prefix(self) -> list[str]:
@@ -487,12 +494,23 @@ class Study:
         return self.order[: next(is_open, len(self.order))]
 
     def read_tables(self, file: str | Path, *, role: Role) -> list[tuple[Question, LabelTable]]:
-        """Read the labels of a file for each question it holds; one of none at all is refused."""
-        from voirdire.io import read_labels
+        """Read the labels of a file for each question it holds; one of none at all is refused.
 
+        Of several questions a table says which in `question`, or has a column named after each.
+        """
+        from voirdire.io import Reading, read_labels
+        from voirdire.io.label_reading import columns_of
+
+        asked, columns = self.questions, columns_of(file, Reading())
+        if len(asked) > 1 and columns and "question" not in columns:
+            asked = tuple(row for row in asked if row.id in columns)
+            if not asked:
+                names = list_names([row.id for row in self.questions])
+                msg = f"{file}: labels must say which of the questions {names} they answer, got no"
+                raise InputError(f"{msg} column `question`. Add it, or name `label` after one.")
         tables: list[tuple[Question, LabelTable]] = []
         lacking: NoDataError | None = None
-        for question in self.questions:
+        for question in asked:
             about: dict[str, Any] = {"kind": question.kind, "question": question.id}
             if question.labels and question.kind != "pairwise":
                 about["labels"] = list(question.labels)
@@ -505,14 +523,15 @@ class Study:
         return tables
 
     def take_labels(self, files: Iterable[str | Path]) -> tuple[int, list[Dropped]]:
-        """Take labels that exist in; return how many there are, and what was set aside.
+        """Take labels that exist in; return how many are new or changed, and what was set aside.
 
         A name without a seat gets one, without items. An item that somebody has labelled already is
-        not asked of that person again.
+        not asked of that person again. A label that was taken in before counts again only where the
+        files have another one now; of two files the later counts.
         """
         names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
                  for key in self.questions_of(item)}  # fmt: skip
-        rows: list[Answer] = []
+        labels: dict[tuple[int, str, str], Any] = {}
         dropped: list[Dropped] = []
         for file in files:
             for question, table in self.read_tables(file, role="annotator"):
@@ -524,20 +543,18 @@ class Study:
                         rule = "labels must be of items of the study, by people who saw no judge"
                         msg = f"{file}: {rule}, got one of {shorten(name)!r}. Leave it out."
                         raise InputError(msg)
-                    seat = self._seat_of_past(rater)
-                    told = f"{self.key}\0{seat}\0{item}\0{key}"
                     value = label == "true" if question.kind == "boolean" else label
-                    rows.append(
-                        Answer(
-                            uuid=str(uuid.uuid5(uuid.NAMESPACE_URL, told)),
-                            seat=seat,
-                            item=item,
-                            question=key,
-                            value=json.dumps(value),
-                        )
-                    )
+                    labels[self._seat_of_past(rater), item, key] = value
+        rows = []
+        for (seat, item, key), value in labels.items():
+            taken = self._taken.get((seat, item, key), [])
+            if not taken or taken[-1] != value:
+                told = f"{self.key}\0{seat}\0{item}\0{key}\0{len(taken)}"
+                name = str(uuid.uuid5(uuid.NAMESPACE_URL, told))
+                rows.append(Answer(uuid=name, seat=seat, item=item, question=key, value=value))
         self._store.insert([(self.key, row) for row in rows])
-        self._replay()
+        for row in rows:
+            self.apply(row)
         return len(rows), dropped
 
     def _seat_of_past(self, name: str) -> int:
@@ -572,36 +589,51 @@ class Study:
 
         With `codes` names are replaced, and notes, in which people name people, left out.
         """
-        return self._table(self.names(codes=codes), notes=not codes)
+        return self._export(self.names(codes=codes), notes=not codes)
 
     def gold(self) -> pl.DataFrame:
         """Return the coordinator's labels, for `examine --gold`."""
-        return self._table({COORDINATOR: "gold"}, notes=True)
+        return self._export({COORDINATOR: "gold"}, notes=True)
 
-    def _table(self, names: Mapping[int, str], *, notes: bool) -> pl.DataFrame:
+    def _export(self, names: Mapping[int, str], *, notes: bool) -> pl.DataFrame:
         import polars as pl
 
+        texts = [row.id for row in self.questions if row.kind == "text"]
+        frame = self.answers(names).filter(
+            pl.col("turn") == 0, pl.col("label").is_not_null() | ~pl.col("question").is_in(texts)
+        )
         columns = ["item", "annotator", "question", "label", "cluster", "seconds", "flag", "note"]
-        rows: list[tuple[Any, ...]] = []
-        for item_id in self.order:
-            item = self.items[item_id]
-            cluster = self.cluster_of(item)
-            for number, name in names.items():
-                state = self.states.get((number, item_id, 0), TaskState())
-                for key, (row, _) in self.questions_of(item).items():
-                    if key not in state.answers or (
-                        row.kind == "text" and state.answers[key] is None
-                    ):
-                        continue
-                    question, shown = self.name_of(item, key)
-                    label = write_label(state.answers[key])
-                    note = state.notes.get(key) or state.notes.get("")
-                    more = (state.seconds.get(key), state.is_flagged, note if notes else None)
-                    rows.append((shown, name, question, label, cluster, *more))
-        kinds = dict.fromkeys(columns, pl.String) | {"seconds": pl.Float64, "flag": pl.Boolean}
-        frame = pl.DataFrame(rows, schema=kinds, orient="row")
+        frame = frame.select(columns).with_columns(pl.col("label").fill_null(CANNOT_TELL))
         empty = [name for name in ("cluster", "note") if frame[name].null_count() == len(frame)]
-        return frame.drop(empty)
+        return frame.drop({*empty} if notes else {*empty, "note"})
+
+    def answers(self, names: Mapping[int, str]) -> pl.DataFrame:
+        """Return which answers of some seats stand, in the order of items, without practice.
+
+        Columns `item`, `annotator`, `question`, `label` (null is "can't tell"), `cluster`,
+        `seconds`, `flag`, `note`, and of each row its `place`, `seat`, `turn` and `at`. Answers may
+        come while it is made.
+        """
+        import polars as pl
+
+        texts = ("item", "annotator", "question", "label", "cluster", "note")
+        schema: dict[str, Any] = dict.fromkeys(texts, pl.String) | {"flag": pl.Boolean}
+        schema |= dict.fromkeys(("seconds", "at"), pl.Float64)
+        schema |= dict.fromkeys(("place", "seat", "turn"), pl.Int64)
+        rows = []
+        for (seat, item_id, turn), state in list(self.states.items()):
+            if seat not in names or item_id not in self._places:
+                continue
+            item = self.items[item_id]
+            for key, row in list(state.answers.items()):
+                question, shown = self.name_of(item, key)
+                label = None if row.value is None else write_label(row.value)
+                note = state.notes.get(key) or None
+                told = (shown, names[seat], question, label, self.cluster_of(item), note)
+                place = (self._places[item_id], seat, turn)
+                rows.append((*told, state.is_flagged, row.seconds, row.at, *place))
+        columns = dict(zip(schema, zip(*rows, strict=True), strict=bool(rows)))
+        return pl.DataFrame(columns, schema=schema).sort("place", "seat", "turn", "question")
 
 
 def _check_name(name: str) -> None:
@@ -652,6 +684,12 @@ def _prepare_items(
             item = msgspec.structs.replace(item, metadata=about)  # noqa: PLW2901
         prepared.append(item)
     return prepared
+
+
+def _as_label(question: Question, value: Any) -> Any:
+    if question.kind == "multilabel":
+        return None if value is None else frozenset(value)
+    return float(value) if question.kind == "scale" and value is not None else value
 
 
 def write_label(value: Any) -> str:

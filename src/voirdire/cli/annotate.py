@@ -79,7 +79,8 @@ def annotate_command(
     store
         Where the study and every answer is kept: a file, or postgresql://...
     labels
-        Labels that exist already, by annotators with their names; repeatable.
+        Labels that exist already, by annotators with their names; corrected ones count from the
+        next start. Repeatable.
     guidelines
         A page for the annotators, as plain text.
     columns
@@ -130,7 +131,7 @@ def annotate_command(
         try:
             if labels:
                 n, dropped = study.take_labels(labels)
-                say(f"labels taken in: {n:,}")
+                say(f"labels taken in, new or corrected: {n:,}")
                 say_drops(dropped)
             serve_study(
                 opened,
@@ -170,9 +171,9 @@ def change_command(
     items
         Further items; those that are there already are left out.
     revoke
-        Whose link ends. Their answers stay.
+        Who leaves: the link ends, answers stay, and no item waits for them any more.
     new_link
-        Who gets another link instead; `coordinator` is one, too.
+        Who gets another link; the one before ends. `coordinator` is one, too.
     address
         How links begin.
     columns

@@ -42,8 +42,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         The question's id or the criterion's key; empty for a flag or note on the item.
     action : {"answer", "undo", "flag", "note"}
         An undo takes the answer back.
-    value : str or None
-        JSON: the label, null for "can't tell"; whether it is flagged; the text of the note.
+    value : bool, str, float, list of str or None
+        The label, None for "can't tell"; whether it is flagged; the text of the note.
     seconds : float or None
         How long it took.
     at : float
@@ -56,9 +56,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     turn: int = 0
     question: str = ""
     action: Action = "answer"
-    value: str | None = None
+    value: Any = None
     seconds: float | None = None
-    at: float = 0.0
+    at: float = msgspec.field(default_factory=time.time)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,17 +213,21 @@ class AnnotationStore(Database):
         query = sa.update(_SEATS).where(_SEATS.c.study == study, _SEATS.c.number == number)
         self.transact(lambda connection: connection.execute(query.values(**values)))
 
-    def answers(self, study: str) -> list[Answer]:
-        """Read all that was done in a study, in the order of arrival."""
+    def answers(self, study: str, *, after: int = 0) -> list[Answer]:
+        """Read what was done in a study in the order of arrival, without so many at first."""
         columns = [_ANSWERS.c[name] for name in Answer.__struct_fields__]
         query = sa.select(*columns).where(_ANSWERS.c.study == study).order_by(_ANSWERS.c.id)
-        rows = self.transact(lambda connection: connection.execute(query).mappings().all())
-        return [Answer(**row) for row in rows]
+        query = query.offset(after)
+        rows = self.transact(lambda connection: connection.execute(query).all())
+        read = (dict(zip(Answer.__struct_fields__, row, strict=True)) for row in rows)
+        return [Answer(**row | {"value": json.loads(row["value"])}) for row in read]
 
     def insert(self, rows: Sequence[tuple[str, Answer]]) -> None:
         """Put answers in, each with its study; one whose uuid is there already is left out."""
         statement = _INSERT.format("?" if self._is_sqlite else "%s")
-        now = time.time()
-        values = [(study, *astuple(row)[:-1], row.at or now) for study, row in rows]
+        values = [
+            (study, *astuple(msgspec.structs.replace(row, value=json.dumps(row.value))))
+            for study, row in rows
+        ]
         if values:
             self.transact(lambda connection: connection.exec_driver_sql(statement, values))

@@ -157,7 +157,7 @@ class Database:
     """How SQLite is set."""
 
     def __init__(self, url: sa.URL, *, makes: bool) -> None:
-        self._url = url
+        self.url = url
         self._is_sqlite = url.drivername == "sqlite"
         self._process = os.getpid()
         self._is_closed = False
@@ -193,7 +193,7 @@ class Database:
         self._transient += _AWAY  # a server that was there may be restarting
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({show_address(self._url)!r})"
+        return f"{type(self).__name__}({show_address(self.url)!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -224,9 +224,9 @@ class Database:
         """
         self._check_usable()
         digest = hashlib.sha256(key.encode()).digest()
-        path = Path(f"{self._url.database}-lock-{digest.hex()[:16]}")
+        path = Path(f"{self.url.database}-lock-{digest.hex()[:16]}")
         number = int.from_bytes(digest[:8], signed=True)
-        url, options = self._url, dict[str, Any]()
+        url, options = self.url, dict[str, Any]()
         statements = ["SET lock_timeout = 500", f"SELECT pg_advisory_lock({number})"]
         if self._is_sqlite:  # another file: whoever locks this one keeps all writers out
             url, options = url.set(database=str(path)), _SQLITE_OPTIONS | {"timeout": 0.5}
@@ -235,13 +235,13 @@ class Database:
             url, connect_args=options, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT"
         )
         with contextlib.ExitStack() as held:
-            with translate_errors(self._url):
+            with translate_errors(self.url):
                 connection = held.enter_context(engine.connect())
                 try:
                     for statement in statements:
                         connection.exec_driver_sql(statement)
                 except sa.exc.OperationalError:
-                    raise InputError(f"{show_address(self._url)}: {taken}") from None
+                    raise InputError(f"{show_address(self.url)}: {taken}") from None
             if self._is_sqlite:
                 held.callback(path.unlink, missing_ok=True)
             yield
@@ -275,7 +275,7 @@ class Database:
 
     def _prepare(self, connection: sa.Connection, *, makes: bool) -> None:
         """Create the tables where there are none; refuse what is no store of this version."""
-        shown = show_address(self._url)
+        shown = show_address(self.url)
         tables = sa.inspect(connection).get_table_names()
         if self.schema.name not in tables:
             if not makes or (tables and self._is_sqlite):
@@ -305,20 +305,20 @@ class Database:
 
         # A retry does no harm even after a commit whose confirmation was lost: stored calls are not
         # changed.
-        with translate_errors(self._url):
+        with translate_errors(self.url):
             return retry_transient(attempt, self._transient)
 
     def _check_usable(self) -> None:
         # Two processes on one connection would damage the file.
         if os.getpid() != self._process:
             msg = "the store must be opened by the process that uses it, got one from before a fork"
-            raise InputError(f"{show_address(self._url)}: {msg}. Open it again there.")
+            raise InputError(f"{show_address(self.url)}: {msg}. Open it again there.")
         if self._is_closed:
             raise self._closed_error()
 
     def _closed_error(self) -> InputError:
         msg = "the store must be open, got a closed one. Open it again."
-        return InputError(f"{show_address(self._url)}: {msg}")
+        return InputError(f"{show_address(self.url)}: {msg}")
 
     def _commit(self) -> None:
         """Commit all that was put, after a moment in which more may come."""

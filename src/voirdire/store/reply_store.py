@@ -312,7 +312,7 @@ class ReplyStore(Database):
         key = (_CALLS.c.item, _CALLS.c.name, _CALLS.c.attempt)
         query = sa.select(*key, _CALLS.c.blob).where(_CALLS.c.judge_id == judge_id).order_by(*key)
         self._check_usable()
-        with translate_errors(self._url), self._engine.connect() as connection:
+        with translate_errors(self.url), self._engine.connect() as connection:
             rows = connection.execute(query, execution_options={"yield_per": _CALLS_A_READ})
             yield from (StoredCall(*row) for row in rows)
 

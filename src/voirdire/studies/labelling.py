@@ -207,22 +207,23 @@ def measure_labelling(
     is_split = totals.filter(pl.col("top") < pl.col("n")).with_columns(
         agreement=pl.col("top") / pl.col("n")
     )
-    ordered = is_split.sort("agreement", *keys)
     texts: dict[str, str] = {}
     if items is not None and "response" in items.columns:
         texts = dict(items.select("item", "response").iter_rows())
+    said = first.sort("annotator").group_by(keys).agg("annotator", "label", "note")
+    ordered = is_split.join(said, on=keys).sort("agreement", *keys)
     split = []
-    parts = first.sort("annotator").partition_by(keys, as_dict=True)
-    for question, item, agreement in ordered.select(*keys, "agreement").iter_rows():
-        rows = parts[question, item]
-        noted = rows.drop_nulls("note")
+    for question, item, agreement, *columns in ordered.select(
+        *keys, "agreement", "annotator", "label", "note"
+    ).iter_rows():
+        rows = list(zip(*columns, strict=True))
         split.append(
             SplitItem(
                 question=question,
                 item=item,
                 agreement=agreement,
-                labels=dict(rows.drop_nulls("label").select("annotator", "label").iter_rows()),
-                notes=dict(noted.select("annotator", "note").iter_rows()),
+                labels={who: label for who, label, _ in rows if label is not None},
+                notes={who: note for who, _, note in rows if note is not None},
                 text=shorten(texts.get(item) or "", width=300),
             )
         )
