@@ -3,12 +3,14 @@
 import itertools
 import json
 import math
+from contextlib import suppress
 
 import numpy as np
 import polars as pl
 import pytest
 
 from voirdire import studies
+from voirdire.documents import hash_content
 from voirdire.errors import InputError
 from voirdire.io import read_labels
 from voirdire.rubrics import Question
@@ -197,6 +199,36 @@ def test_a_certificate_that_was_changed_is_refused(tmp_path):
         studies.read_stop(path)
     path.write_text("[1]")
     with pytest.raises(InputError, match="stop"):
+        studies.read_stop(path)
+
+
+def parts_of(value, path=()):
+    """List the places of a document, the innermost last."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(
+        value, list) else ()  # fmt: skip
+    return [path, *(each for key, x in inner for each in parts_of(x, (*path, key)))]
+
+
+def test_a_certificate_that_was_written_by_hand_is_our_error_whatever_it_holds(tmp_path):
+    path = tmp_path / "stop.json"
+    watch_and_write(path, n=3)
+    text = path.read_text()
+    places = [each for each in parts_of(json.loads(text)) if each[:1] == ("judges",)]
+
+    for *outer, last in places:
+        for odd in (None, "x", -1, 1e308, [], {}, [[]]):
+            content = json.loads(text)
+            del content["content_hash"]
+            inner = content
+            for key in outer:
+                inner = inner[key]
+            inner[last] = odd
+            path.write_text(json.dumps(content | {"content_hash": hash_content(content)}))
+            with suppress(InputError):  # another error fails here
+                studies.read_stop(path)
+    empty = {"schema": content["schema"], "judges": []}
+    path.write_text(json.dumps(empty | {"content_hash": hash_content(empty)}))
+    with pytest.raises(InputError, match="must list the judges that were watched, got none"):
         studies.read_stop(path)
 
 

@@ -222,7 +222,7 @@ def check_certificate(
             plan=plan,
             around=False,
         )
-        stop = tuple(watch_again("certificate", row) for row in certificate.stop or ())
+        stop = watch_again("certificate", certificate.stop or ())
         if stop:
             examination = apply_stop(examination, stop, humans=humans, judges=judges)
         repeated = certify(

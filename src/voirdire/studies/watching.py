@@ -48,6 +48,9 @@ _FEWEST_FORECAST = 20
 _HOPELESS = 0.05
 """Units from which there is a forecast, and the share of continuations below which one may stop."""
 
+_NO_STOP = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)
+"""What a stop that somebody has written by hand may end in."""
+
 _MOST_POINTS = 21
 """Of a scale whose every whole number is a constant answer; of a longer one eleven points are."""
 
@@ -400,21 +403,38 @@ def read_stop(path: str | Path) -> tuple[WatchedJudge, ...]:
     if content.pop("content_hash", None) != hash_content(content):
         msg = "must be as it was written, and was changed after the stop. Export the study again."
         raise document.error_at(("content_hash",), msg)
-    return tuple(watch_again(Path(path).name, row) for row in content["judges"])
+    if not content.get("judges"):
+        raise document.error_at(("judges",), "must list the judges that were watched, got none.")
+    return watch_again(Path(path).name, content["judges"])
 
 
-def watch_again(name: str, row: Mapping[str, Any]) -> WatchedJudge:
-    """Bet again on what `WatchedJudge.to_dict` wrote; `name` is the file's, for messages."""
-    settings = row["plan"]
+def watch_again(name: str, rows: Any) -> tuple[WatchedJudge, ...]:
+    """Bet again on what `WatchedJudge.to_dict` wrote of each judge; `name` is the file's."""
+    try:
+        stop = tuple(map(_watch_row, rows))
+        others = [
+            row["judge"]
+            for row, watched in zip(rows, stop, strict=True)
+            if watched.to_dict()["figures"] != row["figures"]
+        ]
+    except _NO_STOP as error:
+        msg = f"{name}: a stop must be as `voirdire annotate export` writes it, got another form"
+        raise InputError(f"{msg} ({shorten(error)}). Export the study again.") from error
+    if others:
+        msg = f"{name}: its labels of {shorten(others[0])!r} give other figures than it says."
+        raise InputError(msg)
+    return stop
+
+
+def _watch_row(row: Mapping[str, Any]) -> WatchedJudge:
+    settings, items = row["plan"], row["items"]
     kind = settings["kind"]
     lists = {"annotators": tuple(settings["annotators"])}
     lists["constants"] = tuple(_label(kind, x) for x in settings["constants"])
-    plan = WatchPlan(**settings | lists)
-    items = row["items"]
     clusters = {each["item"]: each["cluster"] for each in items if "cluster" in each}
-    watched = watch_judge(
+    return watch_judge(
         row["judge"],
-        plan,
+        WatchPlan(**settings | lists),
         labels={
             each["item"]: {who: _label(kind, x) for who, x in each["labels"].items()}
             for each in items
@@ -422,10 +442,6 @@ def watch_again(name: str, row: Mapping[str, Any]) -> WatchedJudge:
         answers={each["item"]: _label(kind, each["answer"]) for each in items if "answer" in each},
         clusters=clusters | row["other_clusters"],
     )
-    if watched.to_dict()["figures"] != row["figures"]:
-        msg = f"{name}: its labels of {shorten(row['judge'])!r} give other figures than it says."
-        raise InputError(msg)
-    return watched
 
 
 def _plain(label: Any) -> Any:
