@@ -123,6 +123,10 @@ def test_whatever_is_shown_as_saved_is_there_once_though_the_net_and_the_server_
         ben.label(8)
         ben.page.wait_for_selector("#state.offline")
         assert "8" in ben.page.inner_text("#state")
+        with ben.page.expect_event("dialog") as asked:  # it would not open again
+            ben.page.evaluate("() => { setTimeout(() => location.reload()); }")
+        asked.value.dismiss()
+        assert asked.value.type == "beforeunload"
         chi.label(5)
         chi.page.reload()
         chi.page.wait_for_selector("#answers button")

@@ -408,6 +408,9 @@ function label() {
   byId("examples").open = wide.matches;
   addEventListener("online", send);
   addEventListener("offline", showState);
+  addEventListener("beforeunload", event => { // without a connection the page would not open again
+    if (waiting || !navigator.onLine) event.preventDefault();
+  });
   addEventListener("pagehide", () => { if (queue.rows.length) send(); });
   document.addEventListener("visibilitychange", () => { began = performance.now(); });
   setInterval(() => { if (place >= total) { total = 0; tasks.clear(); load(); } }, 30000); // items may be added
