@@ -16,7 +16,13 @@ from voirdire.io import read_items
 from voirdire.judging import LlmJudge, judge_file
 from voirdire.models import Capabilities
 from voirdire.records import Reply
-from voirdire.rewards import reward_of_criteria, score_criteria, score_file
+from voirdire.rewards import (
+    check_certified,
+    reward_of_criteria,
+    reward_of_weights,
+    score_criteria,
+    score_file,
+)
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 
@@ -183,6 +189,26 @@ def test_a_local_judge_and_rules_answer_one_rubric():
     assert set(both.frame().filter(pl.col("question") == "short")["source"]) == {"rule"}
 
 
+def test_a_weight_on_a_rule_needs_no_certificate_and_one_on_a_judge_does():
+    rubric = rubric_from_text("""
+schema: voirdire.rubric/1
+name: mine
+version: "1"
+questions:
+  - {id: short, kind: boolean, text: Is it short, rule: {words: {at_most: 3}}}
+  - {id: kind, kind: boolean, text: Is it kind}
+behaviors:
+  chat: {demands: {short: required, kind: required}}
+""")
+
+    def weigh(**weights):
+        return reward_of_weights({"chat": weights}, rubric=rubric, judge=None)
+
+    check_certified(weigh(short=1), required=True)
+    with pytest.raises(InputError, match=r"lacks 1 \(kind: never examined\)"):
+        check_certified(weigh(short=1, kind=1), required=True)
+
+
 @pytest.fixture
 def criteria(tmp_path):
     """Judge one item by criteria, and score it; returns the model, the verdicts and the score."""
@@ -226,6 +252,7 @@ def test_criteria_that_all_have_rules_need_no_model(tmp_path):
 
     summary = judge_file(rows, verdicts, judge="rules", rubric="criteria")
     reward = reward_of_criteria(rows, judge="rules")
+    check_certified(reward, required=True)  # rules need no proof
     scores = score_file(rows, tmp_path / "s.jsonl", reward=reward)
     rows.write_text("\n".join(asked))
     judge_file(rows, verdicts, judge="rules", rubric="criteria")

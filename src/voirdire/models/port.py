@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMS",
+    "RULES",
     "Capabilities",
     "ChatModel",
     "ChatRequest",
     "SamplingChatModel",
     "TypedQuestion",
 ]
+
+RULES = "rules"
+"""The judge that asks no model: rules in code answer everything."""
 
 # All forms of reply, the strictest first.
 FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")

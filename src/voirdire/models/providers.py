@@ -28,7 +28,7 @@ from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annota
 from voirdire.models import connection as http
 from voirdire.models.chat_completions import OpenAICompatibleModel, thinks_first
 from voirdire.models.decisions import DIALECTS, DecisionModel
-from voirdire.models.port import FORMS, Capabilities
+from voirdire.models.port import FORMS, RULES, Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,14 +38,11 @@ if TYPE_CHECKING:
     from voirdire.models.port import ChatModel, ChatRequest
     from voirdire.records import Reply
 
-__all__ = ["PROVIDERS", "RULES", "check_key_of_file", "is_model_name", "load_model"]
+__all__ = ["PROVIDERS", "check_key_of_file", "is_model_name", "load_model"]
 
 _ALLOWED = "VOIRDIRE_KEY_VARIABLES"  # others that a file may name: MY_KEY@judge.example.com
 _ALLOWED_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)@(\S+)")
 _NATIVE = "native"
-RULES = "rules"
-"""In place of a model, where rules in code answer everything."""
-
 _SECRETS = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
 # Names of arguments that hold another address, which would get the keys too.
 _ADDRESSES = re.compile(r"ur[il]$|host|endpoint|server|proxy|http|client|api_(?:base|key)", re.I)

@@ -13,6 +13,7 @@ from pydantic import Field
 from voirdire._messages import list_names, shorten
 from voirdire.documents import Form, closest, content_digest, read_document
 from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.models.port import RULES
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.records.thresholds import get_thresholds
 
@@ -134,12 +135,13 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
 
 
 def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
-    """List the propositions that rewards depend on.
+    """List the propositions that rewards depend on and that a judge answers, not a rule in code.
 
     A weight other than 0, a class with such a weight, and a veto make the reward depend on them.
     """
     if model.criteria is not None:
-        return model.rubric.propositions if model.behaviors else ()
+        is_judged = bool(model.behaviors) and model.judge.made_by.get("judge") != RULES
+        return model.rubric.propositions if is_judged else ()
     paying: set[str] = set()
     for behavior, row in model.behaviors.items():
         features = model.feature_set(behavior)
@@ -147,7 +149,8 @@ def list_paying_propositions(model: RewardModel) -> tuple[str, ...]:
         paying |= set(row.vetoes)
         if any(row.weights[name] != 0 for name in features.classes):
             paying.update(model.rubric.logic.compile_classes(behavior).variables)
-    return tuple(name for name in model.rubric.propositions if name in paying)
+    is_judged = {row.id: row.rule is None for row in model.rubric.questions}
+    return tuple(name for name in model.rubric.propositions if name in paying and is_judged[name])
 
 
 def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) -> None:

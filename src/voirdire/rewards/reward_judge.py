@@ -10,7 +10,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.judging.binding import BoundCascade, BoundJudge
 from voirdire.judging.cascade import read_bounds
-from voirdire.models.providers import RULES
+from voirdire.models.port import RULES
 from voirdire.records.thresholds import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
