@@ -124,3 +124,15 @@ def test_a_page_of_instructions_is_text(place, call):
 
     assert "`--guidelines` must be text in UTF-8" in done.err
     assert list(place.glob("*.sqlite")) == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "written"),
+    [("label-studio", {"config.xml", "tasks.json"}), ("argilla", {".argilla", "records.json"})],
+)
+def test_a_study_is_written_for_another_platform(place, call, platform, written):
+    about = ("items.jsonl", "--rubric", "rubric.yaml", "--on", platform)
+    done = call("annotate", "elsewhere", *about, "-o", "study")
+
+    assert done.code == 0
+    assert {path.name for path in (place / "study").iterdir()} == written

@@ -279,10 +279,8 @@ def elsewhere_command(
     from voirdire.rubrics import load_rubric
 
     loaded = load_rubric(rubric)
-    kinds = {row.kind for row in loaded.questions}
-    reading: dict[str, Any] = {"pairs": kinds == {"pairwise"}, "criteria": loaded.of_item}
     with progress("reading items"):
-        read = _read_items(items, columns=columns, format=format, **reading)
+        read = _read_items(items, loaded, columns=columns, format=format)
     if on == "label-studio":
         config, tasks = label_studio_project(loaded, read, language=language)
         files: dict[str, Any] = {"config.xml": config, "tasks.json": tasks}
