@@ -192,6 +192,11 @@ JUDGE = [
         tables=("out.parquet",),
     ),
     Run(
+        "judge_criteria_by_rules",
+        "judge {inputs}/criteria.jsonl --rubric criteria --judge rules -o out.parquet --json",
+        tables=("out.parquet",),
+    ),
+    Run(
         "judge_wide",
         f"judge {{inputs}}/items.jsonl {JUDGED} --layout wide -o out.csv --json",
         tables=("out.csv",),
@@ -377,6 +382,13 @@ OTHERS = [
     Run("rubric_show_tiny", "rubric show {inputs}/tiny.yaml --json", quick=True),
     Run("rubric_check", "rubric check {inputs}/tiny.yaml {inputs}/kinds.yaml --json"),
     Run("rubric_check_broken", "rubric check {inputs}/broken.yaml --json", status=1),
+    Run("rubric_check_rows", "rubric check {inputs}/criteria.jsonl --json"),
+    Run(
+        "rubric_check_by_model",
+        "rubric check {inputs}/criteria.jsonl --judge openai/test --base-url {server}"
+        " --store replies.sqlite -o kept.jsonl --json",
+        tables=("kept.jsonl",),
+    ),
     Run("rubric_new", "rubric new made.yaml --kind scale", shapes=("made.yaml",)),
 ]
 

@@ -333,6 +333,16 @@ def write_items(folder: Path, *, n_items: int = 24) -> None:
         for k in range(6)
     ]
     write_jsonl(folder / "pairs.jsonl", pairs)
+    rules = {"Names a price": {"contains": "$"}, "1. names a PRICE.": {"contains": "$"},
+             "Avoids slang": {"contains": "gonna", "negated": True},
+             "Ignores what was asked": {"words": {"at_most": 1}}}  # fmt: skip
+    points = dict(zip(rules, (3, 2, -1, 4), strict=True))
+    criteria = [{"criterion": text, "points": points[text], "rule": rule, "tags": ["made"]}
+                for text, rule in rules.items()]  # fmt: skip
+    write_jsonl(folder / "criteria.jsonl", [
+        {"id": f"c{n}", "prompt": f"What is item {n}?", "response": text, "criteria": criteria}
+        for n, text in enumerate(("It is $4.", "Gonna look.", "No"))
+    ])  # fmt: skip
 
 
 def write_comparisons(folder: Path, *, n_prompts: int = 24) -> None:
