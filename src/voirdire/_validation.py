@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import sys
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "change_fields",
@@ -29,10 +30,18 @@ __all__ = [
 T = TypeVar("T")
 
 
-def change_fields(record: T, values: Mapping[str, Any]) -> T:
-    """Return a settings record with other values of some fields, by name."""
+def change_fields(
+    record: T, values: Mapping[str, Any], *, of: Callable[..., Any] | None = None
+) -> T:
+    """Return a settings record with other values of some fields, by name.
+
+    `of` is a function with the fields as keywords: one of its own may be what was misspelt.
+    """
     known = [row.name for row in fields(record)]  # type: ignore[arg-type]  # a dataclass
-    check_names(values, known, of=type(record).__name__)
+    if of is not None and not set(values) <= set(known):
+        own = inspect.signature(of).parameters.values()
+        known += [row.name for row in own if row.kind is not row.VAR_KEYWORD]
+    check_names(values, known, of=(of or type(record)).__name__)
     return replace(record, **values)  # type: ignore[type-var]  # a dataclass
 
 
@@ -40,7 +49,7 @@ def check_names(names: Iterable[str], known: Sequence[str], *, of: str) -> None:
     """Refuse a name of a setting that is not known, with the nearest one that is."""
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1) or sorted(known)
+            near = difflib.get_close_matches(name, known, n=1) or sorted({*known})
             msg = f"`{shorten(name)}` must be a setting of `{of}`, got a name that it lacks."
             raise InputError(f"{msg} Write {' or '.join(map(repr, near))}.")
 

@@ -2,14 +2,13 @@ r"""Runs the alternative annotator test on arrays, for any number of judges and 
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import change_fields, check_names
+from voirdire._validation import change_fields
 from voirdire.errors import DegenerateDataWarning
 from voirdire.stats.cautions import cautions_at_epsilon, cautions_of_judge
 from voirdire.stats.comparison import compare_labels, make_controls
@@ -144,8 +143,7 @@ def alt_test(
     >>> result.winning_rate, result.outcome
     (1.0, 'passed')
     """
-    check_names(settings, _KNOWN, of="alt_test")
-    plan = change_fields(plan or TestPlan(n_resamples=0), settings)
+    plan = change_fields(plan or TestPlan(n_resamples=0), settings, of=alt_test)
     names = names or Names()
     labels = compare_labels(
         judges,
@@ -198,9 +196,6 @@ def alt_test(
             place, figures, figures_lost, crowd=crowds.get(judge), smallest_epsilon=smallest[judge]
         )
     ]
-
-
-_KNOWN = [row.name for row in fields(TestPlan)] + [*inspect.signature(alt_test).parameters]
 
 
 @dataclass(frozen=True, kw_only=True)

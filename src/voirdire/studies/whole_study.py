@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from voirdire._messages import did_you_mean, shorten
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
-from voirdire._validation import change_fields, check_epsilons, check_names
+from voirdire._validation import change_fields, check_epsilons
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io.metadata import metadata_from_frame
 from voirdire.records import Dropped
@@ -279,9 +278,7 @@ def examine(
     >>> [(row.judge, row.winning_rate) for row in found.results]
     [('mine', 1.0), ('yours', 0.0)]
     """
-    known = [row.name for row in fields(TestPlan)] + [*inspect.signature(examine).parameters]
-    check_names(settings, known, of="examine")
-    plan = change_fields(plan or TestPlan(), settings)
+    plan = change_fields(plan or TestPlan(), settings, of=examine)
     is_one = not isinstance(alignment, list | tuple | set | frozenset | None)
     named: Any = [alignment] if is_one else alignment
     if named is not None and not named:
@@ -662,13 +659,12 @@ def alt_test(
             "with examine(judges=..., humans=...)."
         )
         raise InputError(msg)
-    known = [row.name for row in fields(TestPlan)] + [*inspect.signature(alt_test).parameters]
-    check_names(settings, known, of="alt_test")
+    plan = change_fields(plan or TestPlan(), settings, of=alt_test)
     beside = humans
     if is_column(judge):
         judge, humans = join_column("judge", judge, beside), name_rows(beside)
     gold = next(iter(join_column("gold", gold, beside).values())) if is_column(gold) else gold
-    margins = check_epsilons((plan or TestPlan()).epsilon if epsilon is None else epsilon)
+    margins = check_epsilons(plan.epsilon if epsilon is None else epsilon)
     if len(margins) > 1:
         msg = (
             f"`epsilon` must be one number, got {len(margins)}. Examine several margins with "
@@ -687,7 +683,6 @@ def alt_test(
         plan=plan,
         around=False,
         epsilon=margins[0],
-        **settings,
     )
     if len(examination.results) > 1:
         names = ", ".join(repr(shorten(name)) for name in examination.judges)
