@@ -103,7 +103,7 @@ def check_sorts(
 
     shown = {}
     first: dict[Sort, int] = {}
-    for code in coded.used_codes():
+    for code in coded.used_codes:
         value = coded.values[code]
         if isinstance(value, str) and not is_unicode(value):
             refuse(code, "be Unicode, got half a surrogate pair.")

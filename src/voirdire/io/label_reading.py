@@ -672,13 +672,12 @@ class _Reader:
             one_question="question" not in self.layout.columns or request.question is not None,
             missing=self.missing,
         )
-        cells = replace(cells, notes=(*cells.notes, *self._note_no_answers(cells)))
-        missing = self.missing
+        of_no_answers, missing = self._note_no_answers(cells), self.missing
         if cells.kind == "multilabel" and not self.layout.hot:
             missing = [*missing, *([""] if self._is_blank_missing(cells) else [])]
         labels = request.labels or ()
         written, notes, top = self._read_written(cells)
-        cells = replace(cells, notes=(*cells.notes, *notes), top=top)
+        cells = replace(cells, notes=(*cells.notes, *of_no_answers, *notes), top=top)
         reader = CellReader(cells.kind, labels, request.separator, missing, request.order, written)
         raw = cells.label
         found = [reader.read(value) for value in raw.values]
@@ -687,8 +686,8 @@ class _Reader:
             raw = raw.under(cells.probability)
             stated = cells.probability.values
             found += [reader.read_probability(value, threshold=cut) for value in stated]
+            cells = replace(cells, label=raw)
         nothing = reader.read("" if table.blank_is_null and not self.layout.hot else None)
-        cells = replace(cells, label=raw)
         both = [
             (None, x.reason) if isinstance(x, Failure) else (x, None) for x in (*found, nothing)
         ]
@@ -701,12 +700,13 @@ class _Reader:
         drops = [
             cells.drop(row, reason=reason.value(row)) for row in np.flatnonzero(listed).tolist()
         ]
-        cells = replace(cells, dropped=(*cells.dropped, *drops))
+        dropped = (*cells.dropped, *drops)
         if not self.is_judge:
-            return replace(cells, label=label).where(~is_lost)
+            return replace(cells, label=label, dropped=dropped).where(~is_lost)
         failure = reason.under(cells.failure)
         return replace(
             cells,
+            dropped=dropped,
             label=CodedColumn(label.values, np.where(failure.codes >= 0, -1, label.codes)),
             failure=failure.recode(failure.values),
             thresholds=_thresholds(cells),

@@ -191,7 +191,10 @@ def _agree_with_others(labels: NDArray[Any]) -> NDArray[np.float64]:
     columns = np.ascontiguousarray(labels.T)
     is_there = ~np.isnan(columns) if is_number else columns >= 0
     n_others = np.count_nonzero(is_there, axis=0) - 1
-    weights = is_there / np.maximum(n_others, 1)
+    if is_number:
+        total = np.where(is_there, columns, 0.0).sum(axis=0)
+    else:  # no label has a place of its own, below the codes
+        weights, n_codes = is_there / np.maximum(n_others, 1), int(columns.max(initial=-1)) + 2
     step = max(1, _CELLS_AT_ONCE // max(columns.size, 1))
     found = np.full((2, len(columns)), np.nan)
     for first in range(0, len(columns), step):  # several raters at once where items are few
@@ -200,19 +203,19 @@ def _agree_with_others(labels: NDArray[Any]) -> NDArray[np.float64]:
         n = np.count_nonzero(used, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             if is_number:
-                panel = (np.nansum(columns, axis=0) - mine) / n_others
+                panel = (total - mine) / n_others
                 apart = (np.where(used, x, 0.0) for x in (mine, panel))
                 means = [x.sum(axis=1, keepdims=True) / n[:, np.newaxis] for x in apart]
                 gains = (mine - means[0]) * (panel - means[1])
             else:
                 same = (mine[:, np.newaxis] == columns).sum(axis=1, dtype=np.int32) - 1
                 # how often the others give each label on the rater's items, and the rater does
-                rows = np.arange(len(mine))[:, np.newaxis] * (n_codes := int(columns.max()) + 2)
+                starts = 1 + np.arange(len(mine))[:, np.newaxis] * n_codes
                 of_others = weights * used[:, np.newaxis]
                 of_others[np.arange(len(mine)), first + np.arange(len(mine))] = 0.0
-                cells = np.broadcast_to(rows[:, np.newaxis] + columns + 1, of_others.shape)
+                cells = starts[:, np.newaxis] + columns
                 theirs = np.bincount(cells.ravel(), of_others.ravel(), len(mine) * n_codes)
-                own = np.bincount((rows + mine + 1).ravel(), used.ravel(), len(theirs))
+                own = np.bincount((starts + mine).ravel(), used.ravel(), len(theirs))
                 chance = (own * theirs).reshape(len(mine), -1).sum(axis=1) / n**2
                 gains = same / n_others - chance[:, np.newaxis]
             gains = np.where(used, gains, 0.0)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import msgspec
@@ -65,8 +66,9 @@ class CodedColumn:
         """Return some rows; unused values are kept."""
         return CodedColumn(self.values, self.codes[kept])
 
+    @cached_property
     def used_codes(self) -> list[int]:
-        """List the codes that rows have, in order of appearance."""
+        """The codes that rows have, in order of appearance."""
         n_rows = len(self.codes)
         first = np.full(len(self.values) + 1, n_rows)  # the last entry is that of code -1
         first[self.codes[::-1]] = np.arange(n_rows)[::-1]  # the last assignment counts
@@ -75,7 +77,7 @@ class CodedColumn:
 
     def used(self) -> list[Any]:
         """List the values that rows have, in order of appearance."""
-        return [self.values[code] for code in self.used_codes()]
+        return [self.values[code] for code in self.used_codes]
 
     def first_row(self, code: int) -> int:
         """Find the first row with a value."""

@@ -543,7 +543,7 @@ def make_controls(labels: Comparison, *, seed: int) -> Controls | None:
     return Controls(
         kinds=[kind for kind, _ in columns],
         constants=constants,
-        answers=np.stack([column.astype(dtype) for _, column in columns], axis=1),
+        answers=np.stack([column.astype(dtype) for _, column in columns]).T,
     )
 
 

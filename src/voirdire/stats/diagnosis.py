@@ -554,7 +554,6 @@ def outlier_annotators(
     apart, who, n_annotators = own - others[used], raters[used], matrix.shape[1]
     own_units = None if units is None else np.broadcast_to(units, used.shape)[used]
     n, mean, variance, n_units = _measure_differences(apart, who, own_units, n_annotators)
-    _, _, item_variance, _ = _measure_differences(apart, who, None, n_annotators)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(variance * n_units / (n_units - 1)) / n
         certain = np.where(mean < -_ROUNDING, 0.0, 1.0)
@@ -565,10 +564,16 @@ def outlier_annotators(
         "no item has three labels": n == 0,
         f"fewer than {min_items} items with three labels": n < min_items,
         "fewer than two clusters": n_units < 2,
-        "the clusters leave no variance to test with": (variance == 0) & (item_variance > 0),
     }
-    reasons = np.select([*cases.values()], [*cases], default="")
-    p_value = np.where(reasons == "", p_value, np.nan)
+    if units is not None:
+        _, _, item_variance, _ = _measure_differences(apart, who, None, n_annotators)
+        is_even = (variance == 0) & (item_variance > 0)
+        cases["the clusters leave no variance to test with"] = is_even
+    reasons = [
+        next((reason for reason, marked in cases.items() if marked[place]), None)
+        for place in range(n_annotators)
+    ]
+    p_value[np.any([*cases.values()], axis=0)] = np.nan
     outlier = benjamini_yekutieli(p_value, false_discovery_rate=rate) & (mean <= -effect)
     figures = {
         "n_items": n.astype(np.int64),
@@ -578,12 +583,10 @@ def outlier_annotators(
         "p_value": p_value,
         "outlier": outlier,
     }
-    lists = [x.tolist() for x in (reasons, *figures.values())]
+    columns = [x.tolist() for x in figures.values()]
     return tuple(
-        AnnotatorDiagnosis(
-            annotator=name, reason=reason or None, **dict(zip(figures, row, strict=True))
-        )
-        for name, reason, *row in zip(names, *lists, strict=True)
+        AnnotatorDiagnosis(annotator=name, reason=reason, **dict(zip(figures, row, strict=True)))
+        for name, reason, *row in zip(names, reasons, *columns, strict=True)
     )
 
 

@@ -146,7 +146,7 @@ class LabelMatrix:
     def majority(self) -> NDArray[np.intp]:
         """Codes of the label that most annotators of an item gave; -1 where there is none."""
         shares = majority_shares(self.humans, n_labels=max(len(self.categories), 2))
-        return np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
+        return np.where((shares == 1).any(axis=1), shares.argmax(axis=1), -1)
 
     @cached_property
     def human_codes(self) -> list[int]:
