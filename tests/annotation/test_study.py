@@ -269,6 +269,6 @@ def test_a_larger_cluster_than_the_study_began_with_is_refused(store):
     study, _ = start(store, 20)
     late = make_items(23)[20:]
 
-    with pytest.raises(InputError, match="larger than those the study began with, of 1"):
+    with pytest.raises(InputError, match="at most as large as those before, 1, got 'c' with 3"):
         study.add_items([msgspec.structs.replace(item, cluster="c") for item in late])
     assert study.add_items(late) == 3

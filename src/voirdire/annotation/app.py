@@ -63,7 +63,7 @@ _PAGES_OF = {"annotator": "/label", "coordinator": "/study/label"}
 """Where whose browser labels; the coordinator's answers about split items are gold labels."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
-_TYPES = {"js": "text/javascript", "css": "text/css"}
+_TYPES = {"js": "text/javascript", "css": "text/css", "csv": "text/csv", "json": "application/json"}
 
 
 class _Sent(msgspec.Struct, forbid_unknown_fields=True):
@@ -153,8 +153,8 @@ class AnnotationServer:
             Route("/in", self._exchange, methods=["POST"]),
             Route("/static/{name}", self._static),
             self.page("/study", self._study, role="coordinator"),
-            self.page("/study/labels.csv", self._labels, role="coordinator"),
-            self.page("/study/stop.json", self._stop, role="coordinator"),
+            self.page("/study/labels.csv", self._download, role="coordinator"),
+            self.page("/study/stop.json", self._download, role="coordinator"),
         ]
         for role, base in _PAGES_OF.items():
             routes += [
@@ -168,7 +168,7 @@ class AnnotationServer:
         self.app = Starlette(
             routes=routes,
             middleware=[guard, limit],
-            exception_handlers={HTTPException: self._refuse, Exception: self._fail},
+            exception_handlers={HTTPException: self._refuse},
         )
 
     def page(self, path: str, endpoint: Endpoint, *, role: str, method: str = "GET") -> Route:
@@ -254,10 +254,6 @@ class AnnotationServer:
             "message.html.j2", request, key=key, status=error.status_code
         )
 
-    async def _fail(self, request: Request, error: Exception) -> Response:
-        del request, error  # a message may quote an answer
-        return JSONResponse({"error": "internal"}, status_code=500)
-
     def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ("annotate.js", "annotate.css"):
@@ -271,17 +267,14 @@ class AnnotationServer:
     async def _study(self, request: Request, seat: Seat) -> Response:
         del seat
         language = self.speaker(request).language
-        return HTMLResponse(await self._pages.make("page", language=language))
+        return HTMLResponse(await self._pages.make("study", language=language))
 
-    async def _labels(self, request: Request, seat: Seat) -> Response:
+    async def _download(self, request: Request, seat: Seat) -> Response:
         del seat
-        text = await self._pages.make("labels", codes="codes" in request.query_params)
-        return _as_file(text, "text/csv", f"{self.study.key}.csv")
-
-    async def _stop(self, request: Request, seat: Seat) -> Response:
-        del seat
-        text = await self._pages.make("stop", codes="codes" in request.query_params)
-        return _as_file(text, "application/json", f"{self.study.key}.stop.json")
+        name = request.url.path.rpartition("/")[2]
+        text = await self._pages.make(name, codes="codes" in request.query_params)
+        headers = {"content-disposition": f'attachment; filename="{self.study.key}.{name}"'}
+        return Response(text, media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
 
     # What a person's browser gets ---------------------------------------------------------------
 
@@ -352,7 +345,7 @@ class AnnotationServer:
             "reference": item.reference if self.study.rubric.of_item else None,
             "questions": [
                 [name, row.id, criterion]
-                for name, (row, criterion) in self.study.questions_of(item).items()
+                for name, (row, criterion) in self.study.asked[item.id].items()
             ],
             "answers": {name: _turn(row.value, is_turned) for name, row in state.answers.items()},
             "notes": state.notes,
@@ -391,7 +384,7 @@ class AnnotationServer:
         if task is None or not _UUID.fullmatch(sent.uuid):
             return None
         item = self.study.items[task.item]
-        asked = self.study.questions_of(item)
+        asked = self.study.asked[item.id]
         value = _turn(sent.value, self._is_turned(sent.task, item))
         seconds = sent.seconds
         if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= _MOST_SECONDS):
@@ -420,11 +413,6 @@ class AnnotationServer:
             value=value,
             seconds=seconds,
         )
-
-
-def _as_file(text: str, kind: str, name: str) -> Response:
-    disposition = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type=kind, headers=disposition)
 
 
 def _turn(value: Any, is_turned: bool) -> Any:  # noqa: FBT001

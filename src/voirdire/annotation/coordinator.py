@@ -16,7 +16,7 @@ from contextlib import suppress
 from itertools import chain
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -65,9 +65,7 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
     """
     answers: Answers = {}
     names = {
-        study.name_of(item, key)[1]
-        for item in study.items.values()
-        for key in study.questions_of(item)
+        study.name_of(item, key)[1] for item in study.items.values() for key in study.asked[item.id]
     }
     for file in files:
         for question, table in study.read_tables(file, role="judge"):
@@ -110,7 +108,7 @@ def watch_study(study: Study, answers: Answers) -> tuple[WatchedJudge, ...]:
         labels: dict[str, dict[str, Any]] = {}
         clusters: dict[str, str | None] = {}
         for item in map(study.items.__getitem__, study.order):
-            for key, (asked, _) in study.questions_of(item).items():
+            for key, (asked, _) in study.asked[item.id].items():
                 if asked.id == question.id:
                     _, shown = study.name_of(item, key)
                     clusters[shown] = study.cluster_of(item)
@@ -153,9 +151,9 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
         {k: x for k, x in item.metadata.items() if isinstance(x, str | int | bool)}
         | {"item": study.name_of(item, key)[1], "response": item.response}
         for item in map(study.items.__getitem__, study.order)
-        for key in study.questions_of(item)
+        for key in study.asked[item.id]
     ]
-    n_asked = [len(study.questions_of(study.items[item])) for item in study.order]
+    n_asked = [len(study.asked[item]) for item in study.order]
     done = table.filter(~pl.col("is_repeat")).group_by("annotator", "place").len()
     done = done.join(pl.DataFrame({"n": n_asked}).with_row_index("place"), on="place")
     n_done = Counter(done.filter(pl.col("len") >= pl.col("n"))["annotator"].to_list())
@@ -181,20 +179,14 @@ class CoordinatorPages:
         self._source = store.url, study.key, answers
         self._pool: ProcessPoolExecutor | None = None
 
-    async def make(
-        self,
-        kind: Literal["page", "labels", "stop"],
-        *,
-        language: Language = "en",
-        codes: bool = False,
-    ) -> str:
-        """Make the page in HTML, the table of labels in CSV, or the certificate of a stop."""
+    async def make(self, name: str, *, language: Language = "en", codes: bool = False) -> str:
+        """Make the page "study", or the file "labels.csv" or "stop.json"."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 1, mp_context=get_context("spawn"), initializer=_open_study, initargs=self._source
             )
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, _make_page, kind, language, codes)
+        return await loop.run_in_executor(self._pool, _make_page, name, language, codes)
 
 
 _here: dict[str, Any] = {}
@@ -215,15 +207,15 @@ def _open_study(url: URL, key: str, answers: Answers) -> None:
     _here.update(store=store, study=Study(store, key), answers=answers, state=None)
 
 
-def _make_page(kind: str, language: Language, codes: bool) -> str:  # noqa: FBT001
+def _make_page(name: str, language: Language, codes: bool) -> str:  # noqa: FBT001
     study: Study = _here["study"]
     study.refresh(_here["store"].answers(study.key, after=len(study.uuids)))
-    if kind == "labels":
+    if name == "labels.csv":
         return write_csv(study.labels(codes=codes))
     state = len(study.uuids), len(study.items), study.seats
     if _here["state"] != state:
         _here.update(state=state, progress=measure_study(study, _here["answers"]))
     progress: LabellingProgress = _here["progress"]
-    if kind == "page":
+    if name == "study":
         return html_page(progress, language=language, is_served=True)
     return json.dumps(stop_record(progress.watched, names=study.codes() if codes else {}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import secrets
 import time
 import uuid
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence  # noqa: TC003  # options read the annotation
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -135,14 +137,14 @@ def start_study(
         or the settings are not those that the study began with.
     """
     settings = settings or StudySettings()
-    for name in settings.questions:
-        rubric.question(name)
-    asked = [row.id for row in rubric.questions if row.id in (settings.questions or [row.id])]
+    chosen = [rubric.question(name) for name in settings.questions] or rubric.questions
+    questions = [row for row in rubric.questions if row in chosen]
+    asked = [row.id for row in questions]
+    settings = replace(settings, questions=asked)
     digest = hashlib.sha256(json.dumps([rubric.content_hash, asked]).encode()).hexdigest()
     key = f"{rubric.name}-{digest[:12]}"
-    is_new = key not in store.studies()
     links: dict[str, str] = {}
-    if is_new:
+    if key not in store.studies():
         if not items or not annotators:
             lack = "annotators" if items else "items"
             raise InputError(f"`{lack}` must be given when a study begins, got none.")
@@ -150,10 +152,10 @@ def start_study(
             raise InputError(f"`annotators` must differ, got {', '.join(annotators)}.")
         for name in annotators:
             _check_name(name)
-        _prepare_items(items, rubric, [rubric.question(name) for name in asked])
+        _prepare_items(items, rubric, questions)
         document = {
             "rubric": rubric_to_yaml(rubric),
-            "settings": replace(settings, questions=asked),
+            "settings": settings,
             "guidelines": guidelines,
             "salt": secrets.token_hex(16),
             "n_planned": len(annotators),
@@ -164,15 +166,12 @@ def start_study(
         seat = Seat(number=COORDINATOR, name="", role="coordinator", digest=_digest(links[""]))
         store.add_seat(key, seat)
     study = Study(store, key)
-    if replace(settings, questions=asked) != study.settings:
+    if settings != study.settings:
         msg = f"a study's settings must stay as they were, {study.settings}, got {settings}."
         raise InputError(f"{msg} Take those, or another store.")
     study.add_items(items)
     known = {seat.name for seat in study.seats}
-    for name in annotators:
-        if is_new or name not in known:
-            links[name] = study.add_person(name)
-    return study, links
+    return study, links | {x: study.add_person(x) for x in annotators if x not in known}
 
 
 def open_study(store: AnnotationStore, name: str | None = None) -> Study:
@@ -213,6 +212,9 @@ class Study:
         What is asked.
     items : dict of str to Item
         All of them, by id.
+    asked : dict of str to dict of str to tuple of (Question, str)
+        What is asked of each item: by key the question, and the criterion if it is one. Of an item
+        whose behavior is known, the propositions that the behavior has demands on.
     practice : list of str
         Items for practice, which everybody gets first.
     order : list of str
@@ -237,6 +239,7 @@ class Study:
         self._store = store
         self.key = key
         self.items: dict[str, Item] = {}
+        self.asked: dict[str, dict[str, tuple[Question, str]]] = {}
         self.practice: list[str] = []
         self._batches: list[list[str]] = []
         self._n_documents = 0
@@ -271,6 +274,9 @@ class Study:
             for document in documents:
                 added = msgspec.convert(document["items"], list[Item])
                 self.items |= {item.id: item for item in added}
+                self.asked |= {
+                    item.id: _list_questions(item, self.rubric, self.questions) for item in added
+                }
                 self.practice += [item.id for item in added if item.metadata.get("practice")]
                 rest = {x.id: self.cluster_of(x) for x in added if not x.metadata.get("practice")}
                 self._batches += [draw_order(rest, seed=self.settings.seed)] if rest else []
@@ -281,7 +287,6 @@ class Study:
             self._places = {item: place for place, item in enumerate(self.order)}
             self._tasks: dict[int, list[Task]] = {}
             self._keys: dict[int, dict[str, Task]] = {}
-            self._asked: dict[str, dict[str, tuple[Question, str]]] = {}
         leaving = sorted(
             (seat.left_at, seat.number)
             for seat in seats
@@ -350,58 +355,46 @@ class Study:
         self.refresh()
 
     def _next_block(self) -> int:
-        begun = {item for _, item, _ in self.states}
-        last = max((k for k, item in enumerate(self.order) if item in begun), default=-BLOCK)
+        begun = (self._places.get(item, -BLOCK) for _, item, _ in self.states)
+        last = max(begun, default=-BLOCK)
         return (last // BLOCK + 2) * BLOCK
 
     # What -----------------------------------------------------------------------------------------
 
     def add_items(self, items: Sequence[Item]) -> int:
         """Add those items that are not there yet, at the end of the order, and count them."""
-        clusters = {self.cluster_of(self.items[item]) for item in self.order} - {None}
         added: list[Item] = []
         for item in _prepare_items(items, self.rubric, self.questions):
             known = self.items.get(item.id)
             if known is not None and known.content_hash() != item.content_hash():
                 msg = f"item {shorten(item.id)!r} must have the text that people are labelling"
                 raise InputError(f"{msg}, got another. Give it another id.")
-            cluster = self.cluster_of(item)
-            if known is None and cluster in clusters:
-                msg = f"a cluster must come whole, got more of {shorten(cluster)!r}"
-                raise InputError(f"{msg} that the study began with. Leave item {item.id!r} out.")
             added += [] if known else [item]
         # the bets on a cluster are divided by the size of the largest: it stays as it was
-        first = self._batches[0] if self._batches else []
-        largest = max(self._cluster_sizes([self.items[item] for item in first]), default=None)
-        size = max(self._cluster_sizes(added), default=1)
-        if largest is not None and size > largest:
-            msg = f"a cluster must not be larger than those the study began with, of {largest},"
-            raise InputError(f"{msg} got one of {size}. Split it, or begin a new study.")
+        sizes = self._cluster_sizes(self.items[item] for item in self.order)
+        largest = max(sizes.values(), default=math.inf)
+        for cluster, n in self._cluster_sizes(added).items():
+            if cluster in sizes or n > largest:
+                msg = (
+                    f"further clusters must be new and at most as large as those before, {largest}"
+                )
+                raise InputError(f"{msg}, got {shorten(cluster)!r} with {n}. Begin a new study.")
         if added:
             self._store.add_document(self.key, msgspec.json.encode({"items": added}))
             self.refresh()
         return len(added)
 
-    def _cluster_sizes(self, items: Sequence[Item]) -> list[int]:
+    def _cluster_sizes(self, items: Iterable[Item]) -> Counter[str]:
         """Count what is bet on together: items of a cluster, or criteria of a prompt."""
         sizes: Counter[str] = Counter()
         for item in items:
-            n = len(self.questions_of(item)) if self.rubric.of_item else 1
+            n = len(item.criteria) if self.rubric.of_item else 1
             sizes[self.cluster_of(item) or f"\0{item.id}"] += n
-        return list(sizes.values())
+        return sizes
 
     def cluster_of(self, item: Item) -> str | None:
         """Return what an item depends on; criteria of one prompt depend on each other."""
         return item.cluster or (item.group or item.id if self.rubric.of_item else None)
-
-    def questions_of(self, item: Item) -> dict[str, tuple[Question, str]]:
-        """Return what is asked of an item: by key the question, and the criterion if it is one.
-
-        Of an item whose behavior is known, the propositions that the behavior has demands on.
-        """
-        if item.id not in self._asked:
-            self._asked[item.id] = _list_questions(item, self.rubric, self.questions)
-        return self._asked[item.id]
 
     def tasks(self, seat: int) -> list[Task]:
         """List what a seat is shown: practice first; the coordinator what splits people."""
@@ -460,8 +453,7 @@ class Study:
     def is_done(self, seat: int, task: Task) -> bool:
         """Whether somebody has answered all that is asked of a task."""
         state = self.states.get((seat, task.item, task.turn))
-        asked = self.questions_of(self.items[task.item])
-        return state is not None and asked.keys() <= state.answers.keys()
+        return state is not None and self.asked[task.item].keys() <= state.answers.keys()
 
     def _close(self, place: int) -> None:
         """Close an item of the order once everybody who is to label it has done so, or has left.
@@ -484,14 +476,12 @@ class Study:
                     name: _as_label(question, answers[key].value if key in answers else None)
                     for name, answers in states.items()
                 }
-                for key, (question, _) in self.questions_of(self.items[task.item]).items()
+                for key, (question, _) in self.asked[task.item].items()
             }
 
     def closed_prefix(self) -> list[str]:
         """Return the items of the order before the first that is not closed."""
-        places = range(len(self.order))
-        is_open = (place for place in places if self.order[place] not in self.closed)
-        return self.order[: next(is_open, len(self.order))]
+        return list(takewhile(self.closed.__contains__, self.order))
 
     def read_tables(self, file: str | Path, *, role: Role) -> list[tuple[Question, LabelTable]]:
         """Read the labels of a file for each question it holds; one of none at all is refused.
@@ -530,7 +520,8 @@ class Study:
         files have another one now; of two files the later counts.
         """
         names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
-                 for key in self.questions_of(item)}  # fmt: skip
+                 for key in self.asked[item.id]}  # fmt: skip
+        seats = {seat.name: seat.number for seat in self.seats}
         labels: dict[tuple[int, str, str], Any] = {}
         dropped: list[Dropped] = []
         for file in files:
@@ -543,8 +534,12 @@ class Study:
                         rule = "labels must be of items of the study, by people who saw no judge"
                         msg = f"{file}: {rule}, got one of {shorten(name)!r}. Leave it out."
                         raise InputError(msg)
+                    if rater not in seats:
+                        seats[rater] = 1 + max(self.n_planned - 1, *seats.values())
+                        past = Seat(number=seats[rater], name=rater, role="past")
+                        self._store.add_seat(self.key, past)
                     value = label == "true" if question.kind == "boolean" else label
-                    labels[self._seat_of_past(rater), item, key] = value
+                    labels[seats[rater], item, key] = value
         rows = []
         for (seat, item, key), value in labels.items():
             taken = self._taken.get((seat, item, key), [])
@@ -553,18 +548,8 @@ class Study:
                 name = str(uuid.uuid5(uuid.NAMESPACE_URL, told))
                 rows.append(Answer(uuid=name, seat=seat, item=item, question=key, value=value))
         self._store.insert([(self.key, row) for row in rows])
-        for row in rows:
-            self.apply(row)
+        self.refresh(rows)
         return len(rows), dropped
-
-    def _seat_of_past(self, name: str) -> int:
-        for seat in self.seats:
-            if seat.name == name:
-                return seat.number
-        n = 1 + max(self.n_planned - 1, *(seat.number for seat in self.seats))
-        self._store.add_seat(self.key, Seat(number=n, name=name, role="past"))
-        self.refresh()
-        return n
 
     # The table that is examined -------------------------------------------------------------------
 

@@ -315,22 +315,11 @@ def _print_links(address: str, links: Mapping[str, str]) -> None:
 
 
 def _write_table(path: Path, frame: pl.DataFrame) -> None:
-    import io
-
     from voirdire.io.files import write_csv
+    from voirdire.io.verdict_files import encode_part, verdict_format
 
-    ending = path.suffix.lower()
-    require(
-        ending in (".csv", ".jsonl", ".parquet"), "`--output` must end in .csv, .jsonl, .parquet."
-    )
-    buffer = io.BytesIO()
-    if ending == ".csv":
-        buffer.write(write_csv(frame).encode())
-    elif ending == ".jsonl":
-        frame.write_ndjson(buffer)
-    else:
-        frame.write_parquet(buffer)
-    write_bytes(path, buffer.getvalue())
+    kind = verdict_format(path)
+    write_bytes(path, write_csv(frame).encode() if kind == "csv" else encode_part(frame, kind))
 
 
 def _say_next(

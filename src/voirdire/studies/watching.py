@@ -184,13 +184,10 @@ class WatchedJudge:
             }
             for item, labels in self.labels.items()
         ]
-        figures = None
-        if self.result is not None:
-            kept = ("n_items", "stopped_at", "combined_wealth", "constant_wealth")
-            figures = {name: getattr(self.result, name) for name in kept}
+        stopped_at = self.result and self.result.stopped_at
         rest = {k: x for k, x in self.clusters.items() if k not in self.labels}
         return {"judge": self.judge, "plan": plan, "items": rows, "other_clusters": rest,
-                "figures": figures}  # fmt: skip
+                "stopped_at": stopped_at}  # fmt: skip
 
 
 def watch_judge(
@@ -415,13 +412,13 @@ def watch_again(name: str, rows: Any) -> tuple[WatchedJudge, ...]:
         others = [
             row["judge"]
             for row, watched in zip(rows, stop, strict=True)
-            if watched.to_dict()["figures"] != row["figures"]
+            if watched.to_dict()["stopped_at"] != row["stopped_at"]
         ]
     except _NO_STOP as error:
         msg = f"{name}: a stop must be as `voirdire annotate export` writes it, got another form"
         raise InputError(f"{msg} ({shorten(error)}). Export the study again.") from error
     if others:
-        msg = f"{name}: its labels of {shorten(others[0])!r} give other figures than it says."
+        msg = f"{name}: its labels of {shorten(others[0])!r} stop elsewhere than it says."
         raise InputError(msg)
     return stop
 

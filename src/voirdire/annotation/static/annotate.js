@@ -25,37 +25,35 @@ class Queue {
   constructor(name) {
     this.rows = [];
     this.opened = new Promise(resolve => {
-      const request = indexedDB.open(`voirdire ${name}`, 1);
-      request.onupgradeneeded = () => request.result.createObjectStore("rows", { autoIncrement: true });
+      const request = indexedDB.open(`voirdire ${name}`, 2);
+      request.onupgradeneeded = () => request.result.createObjectStore("sent", { keyPath: "row.uuid" });
       request.onsuccess = () => resolve(request.result);
       request.onerror = () => resolve(null); // a private window: they wait in memory
     });
   }
 
-  store(mode, act) {
-    return this.opened.then(database => database && new Promise((resolve, reject) => {
-      const change = database.transaction("rows", mode);
-      const result = act(change.objectStore("rows"));
-      change.oncomplete = () => resolve(result && result.result);
-      change.onerror = () => reject(change.error);
+  store(act) {
+    return this.opened.then(database => database && new Promise(resolve => {
+      const change = database.transaction("sent", "readwrite");
+      const request = act(change.objectStore("sent"));
+      change.oncomplete = () => resolve(request?.result);
+      change.onabort = () => resolve(null);
     }));
   }
 
   async restore() {
-    const keys = await this.store("readonly", rows => rows.getAllKeys()) || [];
-    const values = await this.store("readonly", rows => rows.getAll()) || [];
-    this.rows = values.map((row, place) => ({ row, kept: Promise.resolve(keys[place]) }));
+    const kept = await this.store(rows => rows.getAll()) || [];
+    this.rows = kept.sort((one, other) => one.at - other.at).map(each => each.row);
   }
 
   add(row) {
-    this.rows.push({ row, kept: this.store("readwrite", rows => rows.add(row)).catch(() => null) });
+    this.rows.push(row);
+    return this.store(rows => rows.add({ row, at: performance.timeOrigin + performance.now() }));
   }
 
-  async remove(uuids) {
-    const gone = this.rows.filter(each => uuids.has(each.row.uuid));
-    this.rows = this.rows.filter(each => !uuids.has(each.row.uuid));
-    const keys = await Promise.all(gone.map(each => each.kept));
-    await this.store("readwrite", rows => { keys.filter(key => key != null).forEach(key => rows.delete(key)); });
+  remove(uuids) {
+    this.rows = this.rows.filter(row => !uuids.includes(row.uuid));
+    return this.store(rows => uuids.forEach(uuid => rows.delete(uuid)));
   }
 }
 
@@ -113,17 +111,15 @@ function label() {
     clearTimeout(waiting);
     try {
       while (queue.rows.length) {
-        const sent = queue.rows.slice(0, 20);
-        await Promise.all(sent.map(each => each.kept));
         const answer = await fetch(`${base}/answers`, {
           method: "POST", headers: { "Content-Type": "application/json" },
-          body: JSON.stringify(sent.map(each => each.row)), signal: AbortSignal.timeout(20000),
+          body: JSON.stringify(queue.rows.slice(0, 20)), signal: AbortSignal.timeout(20000),
         });
         if (answer.status === 401) ended = true;
         if (!answer.ok) throw new Error(answer.status);
         const { saved, refused } = await answer.json();
         nRefused += refused.length;
-        await queue.remove(new Set([...saved, ...refused]));
+        await queue.remove([...saved, ...refused]);
         waiting = null;
         showState();
       }
@@ -153,7 +149,7 @@ function label() {
       total = page.total;
       for (const each of page.tasks) if (!tasks.has(each.n)) tasks.set(each.n, each);
       const closed = new Set();
-      for (const { row } of queue.rows) {
+      for (const row of queue.rows) {
         for (const each of tasks.values()) {
           if (each.key !== row.task) continue;
           apply(each, row);
