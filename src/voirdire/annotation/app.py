@@ -195,7 +195,9 @@ class AnnotationServer:
         wanted = request.query_params.get("lang") or request.headers.get("accept-language", "")
         return _speaker("zh" if wanted.lower().startswith("zh") else "en")
 
-    def render(self, template: str, request: Request, *, status: int = 200, **values: Any) -> Any:
+    def render(
+        self, template: str, request: Request, *, status: int = 200, **values: Any
+    ) -> Response:
         """Write a page."""
         speaker = self.speaker(request)
         tag = _LANGUAGE_TAGS[speaker.language]
@@ -221,7 +223,7 @@ class AnnotationServer:
     # Who --------------------------------------------------------------------------------------
 
     def _enter(self, request: Request) -> Response:
-        return self.render("message.html.j2", request, key="enter")  # type: ignore[no-any-return]
+        return self.render("message.html.j2", request, key="enter")
 
     async def _exchange(self, request: Request) -> Response:
         self.refresh()
@@ -250,9 +252,7 @@ class AnnotationServer:
         key = {401: "no_link", 404: "not_found", 413: "too_large"}.get(error.status_code, "refused")
         if request.method == "POST" or request.url.path.startswith(("/label/tasks", "/static")):
             return JSONResponse({"error": key}, status_code=error.status_code)
-        return self.render(  # type: ignore[no-any-return]
-            "message.html.j2", request, key=key, status=error.status_code
-        )
+        return self.render("message.html.j2", request, key=key, status=error.status_code)
 
     def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -280,29 +280,20 @@ class AnnotationServer:
 
     def _label(self, request: Request, seat: Seat) -> Response:
         speaker = self.speaker(request)
-        phrases = {
-            key.removeprefix("annotate.say."): text
-            for key, text in speaker.phrases.items()
-            if key.startswith("annotate.say.")
-        }
         config = {
-            "language": speaker.language,
-            "say": phrases,
+            "say": {k: x for k, x in speaker.phrases.items() if k.startswith("annotate.say.")},
             "queue": f"{self.study.key}-{seat.number}",
             "questions": {
                 row.id: _show_question(row, speaker.language) for row in self.study.questions
             },
         }
-        base = _PAGES_OF[seat.role]
-        return self.render(  # type: ignore[no-any-return]
-            "label.html.j2", request, config=config, base=base
-        )
+        return self.render("label.html.j2", request, config=config, base=_PAGES_OF[seat.role])
 
     def _guide(self, request: Request, seat: Seat) -> Response:
         language = self.speaker(request).language
         questions = [_show_question(row, language) for row in self.study.questions]
         description = _in_language(self.study.rubric.description, language)
-        return self.render(  # type: ignore[no-any-return]
+        return self.render(
             "guide.html.j2",
             request,
             base=_PAGES_OF[seat.role],
@@ -320,7 +311,7 @@ class AnnotationServer:
         n = int(start) if re.fullmatch(r"\d{1,9}", start) else max(first_open - 3, 0)
         sent = [
             self._show_task(seat, tasks[place]) | {"n": place, "done": is_done[place]}
-            for place in range(n, min(n + _MOST_TASKS, len(tasks)))
+            for place in range(len(tasks))[n : n + _MOST_TASKS]
         ]
         totals = {"total": len(tasks), "open": is_done.count(False), "at": first_open}
         return JSONResponse({"tasks": sent, **totals})
@@ -449,23 +440,19 @@ class _Guard:
         self, app: ASGIApp, *, public_url: str | None, images: Callable[[], Iterable[str]]
     ) -> None:
         self._app, self._images = app, images
-        self._public = None if public_url is None else urlsplit(public_url)
+        self._url = None if public_url is None else public_url.rstrip("/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
-        host, origin = headers.get(b"host", ""), headers.get(b"origin", "")
+        host, kind = headers.get(b"host", ""), headers.get(b"content-type", "")
         name = host[1:].partition("]")[0] if host[:1] == "[" else host.partition(":")[0]
-        is_public = self._public is not None and host == self._public.netloc
-        is_ours = is_public or is_loopback(name)
+        is_ours = self._url == f"https://{host}" or is_loopback(name)
         if scope["method"] not in ("GET", "HEAD"):
-            scheme = "http" if self._public is None else self._public.scheme
-            place = host if self._public is None else self._public.netloc
-            kind = headers.get(b"content-type", "").partition(";")[0].strip().lower()
-            is_ours = is_ours and origin == f"{scheme}://{place}"
-            is_ours = is_ours and kind in ("application/json", "application/x-www-form-urlencoded")
+            is_ours = is_ours and headers.get(b"origin") == (self._url or f"http://{host}")
+            is_ours = is_ours and kind.partition(";")[0].strip().lower() == "application/json"
         style = "'unsafe-inline'" if scope["path"] == "/study" else "'self'"  # it has no script
         policy = (
             f"default-src 'none'; script-src 'self'; style-src {style}; connect-src 'self'; "

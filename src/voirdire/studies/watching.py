@@ -488,28 +488,26 @@ def apply_stop(
     decided = {}
     for each in stop:
         plan, name = each.plan, f"{shorten(each.judge)!r} on {shorten(each.question)!r}"
-        places = [
-            place
+        own = {
+            place: row
             for place, row in enumerate(examination.results)
-            if (row.question, row.judge, row.alignment, row.epsilon, row.epsilon_mode)
-            == (plan.question, each.judge, plan.alignment, plan.epsilon, plan.epsilon_mode)
-        ]
-        of_pair = [
-            row
-            for row in examination.results
             if (row.question, row.judge) == (plan.question, each.judge)
-        ]
-        if places and len(of_pair) > len(places):  # the fixed test would decide there
+        }
+        margin = plan.alignment, plan.epsilon, plan.epsilon_mode
+        same = {k: x for k, x in own.items() if (x.alignment, x.epsilon, x.epsilon_mode) == margin}
+        if not same:
+            continue
+        if same != own:  # the fixed test would decide there
             msg = (
                 f"{name} was watched at ε = {plan.epsilon:g} by {plan.alignment}: with a stop it "
                 "must be examined so alone. Leave out the other `--epsilon` and `--alignment`."
             )
             raise InputError(msg)
-        own, n_other = _changed_since(each, judges, {each.judge: each.answers})
-        if places and own:
+        first, n_other = _changed_since(each, judges, {each.judge: each.answers})
+        if n_other:
             msg = (
                 f"`judges` must hold the answers of the stop, got {n_other} others by {name}, the "
-                f"first about {shorten(own)!r}. A changed judge begins a new study."
+                f"first about {shorten(first)!r}. A changed judge begins a new study."
             )
             raise InputError(msg)
         by_person = {
@@ -517,30 +515,26 @@ def apply_stop(
             for who in plan.annotators
         }
         lost = [who for who, row in by_person.items() if row and who not in humans.raters]
-        if places and lost:
+        if lost:
             msg = (
                 f"`humans` must be the people of the stop, got none {shorten(lost[0])!r} but "
                 f"{list_names(humans.raters)}. Export labels and stop together."
             )
             raise InputError(msg)
         _, n_changed = _changed_since(each, humans, by_person)
-        for place in places:
-            row = examination.results[place]
-            has_passed = each.result is not None and each.result.passed
-            code = "stop_shown" if has_passed else "stop_not_shown"
-            figures = each.because.figures | {"judge": each.judge}
-            because = make_caution(code, each.because.sentence, **figures)
-            cautions = row.cautions
-            if n_changed:
-                sentence = f"{n_changed} labels were changed after they counted in the stop"
-                cautions += (make_caution("stop_changed", sentence, n_changed=n_changed),)
+        sentence = f"{n_changed} labels were changed after they counted in the stop"
+        changed = make_caution("stop_changed", sentence, n_changed=n_changed)
+        has_passed = each.result is not None and each.result.passed
+        code = "stop_shown" if has_passed else "stop_not_shown"
+        figures = each.because.figures | {"judge": each.judge}
+        for place, row in same.items():
             decided[place] = replace(
                 row,
                 outcome="passed" if has_passed else "failed",
                 finding="passed" if has_passed else "not_shown",
                 passed=has_passed,
-                because=because,
-                cautions=cautions,
+                because=make_caution(code, each.because.sentence, **figures),
+                cautions=(*row.cautions, *([changed] if n_changed else [])),
             )
     if not decided:
         listing = list_names([f"{each.judge} at ε = {each.plan.epsilon:g}" for each in stop])

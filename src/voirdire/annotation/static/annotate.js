@@ -1,23 +1,23 @@
 "use strict";
 const byId = id => document.getElementById(id);
 
+async function ask(path, body) { // or throw the status, where there is an answer
+  const sent = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch(path, { ...sent, signal: AbortSignal.timeout(20000) });
+  if (!answer.ok) throw answer.status;
+  return answer.json();
+}
+
 /* A link holds its secret after the #, which no server's log sees: change it for a cookie. */
 async function enter() {
   const secret = location.hash.slice(1);
   history.replaceState(null, "", "/");
-  let answer = { ok: false };
-  if (secret) {
-    answer = await fetch("/in", {
-      method: "POST", headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ secret }),
-    }).catch(() => answer);
+  try {
+    location.replace((await ask("/in", { secret })).to);
+  } catch {
+    byId("message").hidden = true;
+    byId("no-link").hidden = false;
   }
-  if (answer.ok) {
-    location.replace((await answer.json()).to);
-    return;
-  }
-  byId("message").hidden = true;
-  byId("no-link").hidden = false;
 }
 
 /* Rows wait in the browser's database until the server says that they are on its disk. */
@@ -60,7 +60,7 @@ class Queue {
 function label() {
   const base = location.pathname;
   const config = JSON.parse(byId("config").textContent);
-  const say = (key, n) => config.say[key].replace("{n}", n);
+  const say = (key, n) => config.say[`annotate.say.${key}`].replace("{n}", n);
   const queue = new Queue(config.queue);
   const tasks = new Map(); // by their place in this person's list
   const given = []; // what undo takes back, the last first
@@ -111,20 +111,15 @@ function label() {
     clearTimeout(waiting);
     try {
       while (queue.rows.length) {
-        const answer = await fetch(`${base}/answers`, {
-          method: "POST", headers: { "Content-Type": "application/json" },
-          body: JSON.stringify(queue.rows.slice(0, 20)), signal: AbortSignal.timeout(20000),
-        });
-        if (answer.status === 401) ended = true;
-        if (!answer.ok) throw new Error(answer.status);
-        const { saved, refused } = await answer.json();
+        const { saved, refused } = await ask(`${base}/answers`, queue.rows.slice(0, 20));
         nRefused += refused.length;
         await queue.remove([...saved, ...refused]);
         waiting = null;
         showState();
       }
       if (!tasks.size || place >= total - 1 || !tasks.has(place + 5)) await load();
-    } catch {
+    } catch (status) {
+      ended = status === 401;
       waiting = setTimeout(send, 2500);
     } finally {
       sending = false;
@@ -141,10 +136,7 @@ function label() {
     if (loading || ended || (total && missing === undefined)) return;
     loading = true;
     try {
-      const answer = await fetch(`${base}/tasks${total ? `?from=${missing}` : ""}`, { signal: AbortSignal.timeout(20000) });
-      if (answer.status === 401) ended = true;
-      if (!answer.ok) throw new Error(answer.status);
-      const page = await answer.json();
+      const page = await ask(`${base}/tasks${total ? `?from=${missing}` : ""}`);
       const isFirst = !total, wasHere = task();
       total = page.total;
       for (const each of page.tasks) if (!tasks.has(each.n)) tasks.set(each.n, each);
@@ -161,8 +153,8 @@ function label() {
       if (isFirst) goOn();
       else if (!wasHere) show();
       showCounts();
-    } catch {
-      // again below
+    } catch (status) {
+      ended = status === 401; // else again below
     } finally {
       loading = false;
       showState();
@@ -242,7 +234,7 @@ function label() {
 
   /* Showing */
   function showCounts() {
-    const [before, after] = config.say.left.split("{n}");
+    const [before, after] = config.say["annotate.say.left"].split("{n}");
     byId("left").replaceChildren(before, make("b", {}, String(open)), after);
     byId("bar").value = total ? (total - open) / total : 0;
   }
@@ -310,7 +302,7 @@ function label() {
     const part = (kind, name, text, images = []) => make("article", { className: `said ${kind}` }, make("h2", {}, name),
       make("div", { className: "text" }, ...(text ? [text] : [])), ...images.map(src => make("img", { src, alt: say("image"), referrerPolicy: "no-referrer" })));
     const names = each.responses.length > 1 ? ["A", "B"] : [say("response")];
-    const role = name => config.say[`role.${name}`] || name;
+    const role = name => config.say[`annotate.say.role.${name}`] || name;
     const judged = each.responses.map((text, n) => part("judged", names[n], text));
     box.replaceChildren(...each.messages.map(([who, text, images]) => part(who === "user" ? "user" : "other", role(who), text, images)),
       ...(judged.length > 1 ? [make("div", { className: "pair" }, ...judged)] : judged),
