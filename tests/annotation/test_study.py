@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from annotation.studies_made import ALL_KINDS, make_items, start
+from annotation.studies_made import ALL_KINDS, YES_NO, make_items, start
 from voirdire.annotation import COORDINATOR, open_study, start_study
 from voirdire.errors import InputError
 from voirdire.io import read_labels
 from voirdire.records import Criterion
-from voirdire.rubrics import load_rubric
+from voirdire.rubrics import load_rubric, rubric_from_text
 from voirdire.store import Answer, open_annotations
 
 
@@ -75,6 +75,16 @@ def test_a_study_goes_on_with_further_people_and_items_under_the_same_rubric(sto
         start(store, items=make_items(1, other="another"))
     with pytest.raises(InputError, match="settings must stay as they were"):
         start(store, per_item=2)
+
+
+def test_guidelines_are_replaced_where_a_study_goes_on_with_others(store):
+    rubric, items = rubric_from_text(YES_NO), make_items(2)
+    about = {"rubric": rubric, "items": items, "annotators": ["ana"]}
+
+    texts = [start_study(store, **about, guidelines=x)[0].guidelines for x in ("one", "", "two")]
+
+    assert texts == ["one", "one", "two"]
+    assert open_study(store).guidelines == "two"
 
 
 def test_where_few_label_each_item_whoever_comes_later_gets_what_nobody_has_begun(store):

@@ -123,7 +123,7 @@ def start_study(
     settings : StudySettings, optional
         How it is set up.
     guidelines : str, optional
-        A page of text for the annotators.
+        A page of text for the annotators; another one replaces it.
 
     Returns
     -------
@@ -169,7 +169,11 @@ def start_study(
     if settings != study.settings:
         msg = f"a study's settings must stay as they were, {study.settings}, got {settings}."
         raise InputError(f"{msg} Take those, or another store.")
+    if guidelines not in ("", study.guidelines):
+        changed = {"guidelines": guidelines, "items": []}
+        store.add_document(key, msgspec.json.encode(changed))
     study.add_items(items)
+    study.refresh()
     known = {seat.name for seat in study.seats}
     return study, links | {x: study.add_person(x) for x in annotators if x not in known}
 
@@ -255,7 +259,7 @@ class Study:
         self.settings = StudySettings(**first["settings"])
         asked = self.settings.questions
         self.questions = tuple(row for row in self.rubric.questions if row.id in asked)
-        self.guidelines, self.n_planned = str(first["guidelines"]), int(first["n_planned"])
+        self.guidelines, self.n_planned = "", int(first["n_planned"])
         self._salt = bytes.fromhex(first["salt"])
         self.refresh(store.answers(key))
 
@@ -272,6 +276,7 @@ class Study:
         if seats != self.seats or documents:
             self.seats = seats
             for document in documents:
+                self.guidelines = document.get("guidelines") or self.guidelines
                 added = msgspec.convert(document["items"], list[Item])
                 self.items |= {item.id: item for item in added}
                 self.asked |= {
