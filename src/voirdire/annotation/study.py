@@ -329,6 +329,8 @@ class Study:
         the second block on after the last that somebody has begun.
         """
         _check_name(name)
+        if name in {seat.name for seat in self.seats}:
+            raise InputError(f"annotators must differ, got {name!r} twice. Use another name.")
         secret = secrets.token_urlsafe(16)
         n = 1 + max((seat.number for seat in self.seats), default=COORDINATOR)
         since = 0 if self.settings.per_item is None or n < self.n_planned else self._next_block()

@@ -12,7 +12,6 @@ import msgspec
 import sqlalchemy as sa
 from msgspec.structs import astuple
 
-from voirdire.errors import InputError
 from voirdire.store.database import Database, read_address
 
 if TYPE_CHECKING:
@@ -196,17 +195,9 @@ class AnnotationStore(Database):
         return [Seat(**{key: row[key] for key in Seat.__dataclass_fields__}) for row in rows]
 
     def add_seat(self, study: str, seat: Seat) -> None:
-        """Give somebody a place; an `InputError` where the name or number is taken."""
+        """Give somebody a place; name and number are free."""
         row = {"study": study} | {key: getattr(seat, key) for key in Seat.__dataclass_fields__}
-        names = sa.select(_SEATS.c.name).where(_SEATS.c.study == study)
-
-        def add(connection: sa.Connection) -> None:
-            if seat.name in connection.execute(names).scalars().all():
-                msg = f"annotators must differ, got {seat.name!r} twice. Use another name."
-                raise InputError(msg)
-            connection.execute(sa.insert(_SEATS), row)
-
-        self.transact(add)
+        self.transact(lambda connection: connection.execute(sa.insert(_SEATS), row))
 
     def change_seat(self, study: str, number: int, **values: Any) -> None:
         """Change the link of a seat, or where its part of the order ends."""

@@ -320,32 +320,33 @@ def _explain(
     whom = f"{result.n_needed} of {result.n_annotators} people"
     within = f"within ε = {plan.epsilon:g} for at least {whom}"
     if result.stopped_at is not None:
-        figures["stopped_at"] = result.stopped_at
+        code, figures["stopped_at"] = "watch_stop", result.stopped_at
         sentence = (
             f"Shown {within}, and closer to them than every constant answer, by item "
             f"{result.stopped_at}: you can stop."
         )
-        return make_caution("watch_stop", sentence, **figures)
-    if n_units >= n_planned:
+    elif n_units >= n_planned:
+        code = "watch_end"
         sentence = f"All {n_planned} items are closed, and it is not shown {within}."
-        return make_caution("watch_end", sentence, **figures)
-    if forecast is None:
-        figures["n_first"] = _FEWEST_FORECAST
+    elif forecast is None:
+        code, figures["n_first"] = "watch_early", _FEWEST_FORECAST
         sentence = f"{n_units} closed: there is a forecast from {_FEWEST_FORECAST} on."
-        return make_caution("watch_early", sentence, **figures)
-    if forecast.share_passing < _HOPELESS or forecast.more_items is None:
+    elif forecast.share_passing < _HOPELESS or forecast.more_items is None:
+        code = "watch_hopeless"
         sentence = (
             f"It passes by item {n_planned} in under 5% of continuations: stop, or improve the "
             "judge."
         )
-        return make_caution("watch_hopeless", sentence, **figures)
-    figures["share"] = share = min(round(20 * forecast.share_passing) / 20, 0.95)
-    figures |= dict(zip(("n_fewest", "n_more", "n_most"), forecast.more_items, strict=True))
-    sentence = (
-        f"About {figures['n_more']} more items ({figures['n_fewest']} to {figures['n_most']}): it "
-        f"passes by item {n_planned} in {share:.0%} of continuations."
-    )
-    return make_caution("watch_more", sentence, **figures)
+    else:
+        fewest, more, most = forecast.more_items
+        share = min(round(20 * forecast.share_passing) / 20, 0.95)
+        code = "watch_more"
+        figures |= {"share": share, "n_fewest": fewest, "n_more": more, "n_most": most}
+        sentence = (
+            f"About {more} more items ({fewest} to {most}): it passes by item {n_planned} in "
+            f"{share:.0%} of continuations."
+        )
+    return make_caution(code, sentence, **figures)
 
 
 # The stop -------------------------------------------------------------------------------------
