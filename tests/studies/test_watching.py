@@ -309,6 +309,7 @@ def test_people_are_compared_with_the_others_on_the_same_items():
 
     found = studies.measure_labelling(
         pl.DataFrame(rows + again),
+        items=pl.DataFrame({"item": list(labels), "response": "So it is."}),
         n_assigned=dict.fromkeys(PEOPLE, 50),
         n_done=dict.fromkeys(PEOPLE, 40),
         n_items=50,
@@ -366,6 +367,7 @@ def test_split_items_come_with_their_notes_and_what_they_have_in_common():
 def test_nobody_has_answered_yet():
     found = studies.measure_labelling(
         pl.DataFrame(answer_rows({"i": {"ana": True}})).clear(),
+        items=pl.DataFrame({"item": ["i"], "response": ["So it is."]}),
         n_assigned={"ana": 5},
         n_done={"ana": 0},
         n_items=5,

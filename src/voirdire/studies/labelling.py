@@ -148,12 +148,12 @@ class LabellingProgress(Tabular, rows="people"):
 def measure_labelling(
     answers: pl.DataFrame,
     *,
+    items: pl.DataFrame,
     n_assigned: Mapping[str, int],
     n_done: Mapping[str, int],
     n_items: int,
     n_closed: int,
     watched: tuple[WatchedJudge, ...] = (),
-    items: pl.DataFrame | None = None,
 ) -> LabellingProgress:
     """Measure how a study goes.
 
@@ -163,6 +163,8 @@ def measure_labelling(
         A row for each answer that counts: `item`, `question`, `annotator`, `label` (text; null is
         "can't tell"), `note` (text or null), `at` (seconds), and `is_repeat`, where an item was
         shown again.
+    items : polars.DataFrame
+        What is known of the items: `item`, `response`, and columns to group by.
     n_assigned : mapping of str to int
         Each person's items, repeats left out, in the order to show.
     n_done : mapping of str to int
@@ -171,8 +173,6 @@ def measure_labelling(
         Items of the study, and of its closed prefix.
     watched : tuple of WatchedJudge, optional
         What `watch_judge` says.
-    items : polars.DataFrame, optional
-        What is known of the items: `item`, maybe `response`, and columns to group by.
 
     Returns
     -------
@@ -207,9 +207,7 @@ def measure_labelling(
     is_split = totals.filter(pl.col("top") < pl.col("n")).with_columns(
         agreement=pl.col("top") / pl.col("n")
     )
-    texts: dict[str, str] = {}
-    if items is not None and "response" in items.columns:
-        texts = dict(items.select("item", "response").iter_rows())
+    texts = dict(items.select("item", "response").iter_rows())
     said = first.sort("annotator").group_by(keys).agg("annotator", "label", "note")
     ordered = is_split.join(said, on=keys).sort("agreement", *keys)
     split = []
@@ -264,11 +262,9 @@ def _clauses_of_notes(split: list[SplitItem]) -> Iterator[SplitClause]:
 
 
 def _clauses_of_columns(
-    split: list[SplitItem], totals: pl.DataFrame, items: pl.DataFrame | None
+    split: list[SplitItem], totals: pl.DataFrame, items: pl.DataFrame
 ) -> Iterator[SplitClause]:
     """Find the values of columns whose items are split more often, by Fisher's test."""
-    if items is None:
-        return
     names = [
         name
         for name, dtype in items.schema.items()
