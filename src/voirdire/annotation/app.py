@@ -267,12 +267,14 @@ class AnnotationServer:
     async def _study(self, request: Request, seat: Seat) -> Response:
         del seat
         language = self.speaker(request).language
-        return HTMLResponse(await self._pages.make("study", language=language))
+        page = await asyncio.to_thread(self._pages.make, "study", language=language)
+        return HTMLResponse(page)
 
     async def _download(self, request: Request, seat: Seat) -> Response:
         del seat
         name = request.url.path.rpartition("/")[2]
-        text = await self._pages.make(name, codes="codes" in request.query_params)
+        is_coded = "codes" in request.query_params
+        text = await asyncio.to_thread(self._pages.make, name, codes=is_coded)
         headers = {"content-disposition": f'attachment; filename="{self.study.key}.{name}"'}
         return Response(text, media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
 

@@ -6,16 +6,14 @@ what is taken back later changes the table that is examined, and no bet.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from itertools import chain
-from multiprocessing import get_context, parent_process
-from threading import Thread
+from multiprocessing import get_context
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -30,6 +28,7 @@ from voirdire.studies import WatchPlan, measure_labelling, stop_record, watch_ju
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from multiprocessing.connection import Connection
     from pathlib import Path
 
     from sqlalchemy import URL
@@ -170,52 +169,51 @@ def measure_study(study: Study, answers: Answers | None = None) -> LabellingProg
 
 
 class CoordinatorPages:
-    """What the coordinator's browser gets, made in another process: it delays nobody's answer.
-
-    The process reads what was added to the store, and measures a study once for all that it holds.
-    """
+    """What the coordinator's browser gets, made in another process: it delays nobody's answer."""
 
     def __init__(self, store: AnnotationStore, study: Study, answers: Answers) -> None:
         self._source = store.url, study.key, answers
-        self._pool: ProcessPoolExecutor | None = None
+        self._pipe: Connection | None = None
+        self._asking = Lock()
 
-    async def make(self, name: str, *, language: Language = "en", codes: bool = False) -> str:
+    def make(self, name: str, *, language: Language = "en", codes: bool = False) -> str:
         """Make the page "study", or the file "labels.csv" or "stop.json"."""
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=get_context("spawn"), initializer=_open_study, initargs=self._source
-            )
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, _make_page, name, language, codes)
+        with self._asking:
+            if self._pipe is None:
+                context = get_context("spawn")
+                self._pipe, other = context.Pipe()
+                context.Process(
+                    target=_make_pages, args=(other, *self._source), daemon=True
+                ).start()
+                other.close()
+            try:
+                self._pipe.send((name, language, codes))
+                return str(self._pipe.recv())
+            except (EOFError, OSError):  # it failed: its traceback is in the log
+                self._pipe = None
+                raise
 
 
-_here: dict[str, Any] = {}
-"""Of the process that makes the pages."""
-
-
-def _open_study(url: URL, key: str, answers: Answers) -> None:
+def _make_pages(pipe: Connection, url: URL, key: str, answers: Answers) -> None:
+    """Make pages until the server has ended; a study is measured once for all that it holds."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
-
-    def end_with_server() -> None:
-        parent_process().join()  # type: ignore[union-attr]  # it has one
-        os._exit(1)
-
-    Thread(target=end_with_server, daemon=True).start()
     with suppress(AttributeError):  # elsewhere than on Windows
         os.nice(10)
-    store = AnnotationStore(url, makes=False)
-    _here.update(store=store, study=Study(store, key), answers=answers, state=None)
-
-
-def _make_page(name: str, language: Language, codes: bool) -> str:  # noqa: FBT001
-    study: Study = _here["study"]
-    study.refresh(_here["store"].answers(study.key, after=len(study.uuids)))
-    if name == "labels.csv":
-        return write_csv(study.labels(codes=codes))
-    state = len(study.uuids), len(study.items), study.seats
-    if _here["state"] != state:
-        _here.update(state=state, progress=measure_study(study, _here["answers"]))
-    progress: LabellingProgress = _here["progress"]
-    if name == "study":
-        return html_page(progress, language=language, is_served=True)
-    return json.dumps(stop_record(progress.watched, names=study.codes() if codes else {}))
+    with AnnotationStore(url, makes=False) as store, suppress(EOFError, OSError):
+        study = Study(store, key)
+        measured: Any = None
+        progress: Any = None
+        while True:
+            name, language, codes = pipe.recv()
+            study.refresh(store.answers(key, after=len(study.uuids)))
+            state = len(study.uuids), len(study.items), study.seats
+            if name != "labels.csv" and state != measured:
+                measured, progress = state, measure_study(study, answers)
+            if name == "labels.csv":
+                made = write_csv(study.labels(codes=codes))
+            elif name == "stop.json":
+                names = study.codes() if codes else {}
+                made = json.dumps(stop_record(progress.watched, names=names))
+            else:
+                made = html_page(progress, language=language, is_served=True)
+            pipe.send(made)
