@@ -145,7 +145,7 @@ def test_the_interval_follows_from_what_each_item_and_pseudo_item_moves():
         step = 1e-6 * weights[i] * (np.arange(69) == i)
         up, down = np.log(disagreements(weights + step)), np.log(disagreements(weights - step))
         by_observed, by_expected = (up - down) / 2e-6
-        change = (1 - centre) * (by_expected - by_observed) / (1 - by_expected)
+        change = (1 - centre) * (by_expected - by_observed) / math.sqrt(1 - by_expected)
         moved.append(change / (1 if i < 60 else math.sqrt(share[i - 60])))
     moved, n = np.array(moved), result.n_items
     spread = (moved**2).sum() - moved.sum() ** 2 / n

@@ -128,10 +128,10 @@ def test_the_interval_is_that_of_a_table_with_half_an_item_more_in_each_cell(tab
         change = np.log(disagreements(cells + step)) - np.log(disagreements(cells - step))
         moved.append(change / 2e-5)
     by_observed, by_expected = np.array(moved).T
-    of_items = (1 - kappa) * (by_expected - by_observed) / (1 - by_expected)
+    of_items = (1 - kappa) * (by_expected - by_observed) / np.sqrt(1 - by_expected)
     # of a pseudo-item: its weight goes in by the root, and raters have no order
     pseudo, reach = (np.where([0, 1, 1, 0], x[1:3].mean(), x) for x in (by_observed, by_expected))
-    of_pseudo = math.sqrt(0.5) * (1 - kappa) * (reach - pseudo) / (1 - reach / 2)
+    of_pseudo = math.sqrt(0.5) * (1 - kappa) * (reach - pseudo) / np.sqrt(1 - reach / 2)
     changes = np.concatenate([np.repeat(of_items, table), of_pseudo])
     spread = (changes**2).sum() - changes.sum() ** 2 / n
     excess = n * (changes**4).sum() / spread**2 - 1 - n * (changes**3).sum() ** 2 / spread**3

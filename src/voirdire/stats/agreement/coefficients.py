@@ -627,7 +627,7 @@ def cohen_kappa(
     weights need no list of categories, so that continuous scales are allowed.
 
     The interval is symmetric in Fisher's z of κ, with the standard error of the delta method
-    corrected towards the jackknife and a quantile of the t distribution; see
+    corrected halfway to the jackknife and a quantile of the t distribution; see
     `voirdire.stats.intervals`, where its coverage stands. Reference values in the tests come from
     scikit-learn and statsmodels.
 
