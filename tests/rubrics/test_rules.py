@@ -60,6 +60,13 @@ def answer(rule, response):
 
 
 CASES = [
+    ({"number": 5}, r"\boxed{5} (from step 3)", "The answer is .5"),
+    ({"number": 15}, "It takes 10-15", "It takes 10 - -15"),
+    ({"number": 0.2}, "That is 1/5.", "That is 5."),
+    ({"number": 2024}, "On 3/4/2024", "On 2024/3"),
+    ({"words": {"at_most": 2}}, "नमस्ते दुनिया", "नमस्ते मेरी दुनिया"),
+    ({"words": {"at_most": 3}}, "Pi is 3.14", "Pi is 3. 14"),
+    ({"json": True}, "```json\r\n{}\r\n```", "```json\r\n{\r\n```"),
     ({"contains": "refund"}, "A refund is due.", "A Refund is due."),
     ({"contains": ["a", "b"]}, "b and a", "only a"),
     ({"contains_any": ["退款", "b"]}, "可以退款", "可以换货"),
@@ -242,6 +249,39 @@ def test_criteria_with_rules_need_no_call_and_score_with_the_others(criteria):
     assert score["score"] == pytest.approx(7 / 10)  # (0·3 + 2 + 5) / 10
 
 
+def test_rules_of_a_table_are_read_whose_rows_fill_each_others_keys(tmp_path):
+    rules = [{"words": {"at_most": 3}}, {"contains": ["four"]}, None]
+    row = {"prompt": "p", "response": "One two three, four."}
+    rows = [row | {"id": str(k), "criteria": [{"criterion": "c", "rule": rule}]}
+            for k, rule in enumerate(rules)]  # fmt: skip
+    pl.DataFrame(rows).write_parquet(tmp_path / "rows.parquet")
+
+    summary = judge_file(
+        tmp_path / "rows.parquet", tmp_path / "v.parquet", judge="rules", rubric="criteria"
+    )
+
+    verdicts = pl.read_parquet(tmp_path / "v.parquet")
+    assert summary.n_dropped == 0
+    assert verdicts["probability"].to_list() == [0.0, 1.0, None]
+
+
+def test_a_reward_of_criteria_says_which_rows_will_get_none(tmp_path):
+    rows = [{"prompt": "p", "criteria": [{"criterion": "Is kind", "points": points}]}
+            for points in (2, "x", -1)]  # fmt: skip
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+    with pytest.warns(UserWarning, match="will get no reward") as noted:
+        reward_of_criteria(path, judge=LlmJudge(model=Model(), probability="stated"))
+    with pytest.raises(InputError, match="got 'rules': 2 criteria have no rule"):
+        reward_of_criteria(path, judge="rules")
+
+    said = [str(row.message) for row in noted]
+    assert "1 rows of" in said[0]
+    assert "points must be a number" in said[0]
+    assert "have no positive points" in said[1]
+
+
 def test_criteria_that_all_have_rules_need_no_model(tmp_path):
     rules = [{"criterion": "Is short", "points": 3, "rule": {"words": {"at_most": 3}}},
              {"criterion": "Says four", "points": 2, "rule": {"contains": "four"}}]  # fmt: skip
@@ -270,6 +310,7 @@ VERIFIERS = [
     ("length_constraints:number_words", {"relation": "at least", "num_words": 4}, 1.0),
     ("keywords:existence", {"keywords": ["FOUR", "one"]}, 1.0),
     ("keywords:forbidden_words", {"forbidden_words": ["five", "fou"]}, 1.0),
+    ("keywords:forbidden_words", {"forbidden_words": ["four."], "num_words": None}, 0.0),
     ("keywords:frequency", {"keyword": "o", "frequency": 3, "relation": "at least"}, 1.0),
     ("keywords:frequency", {"keyword": "o", "frequency": 3, "relation": "less than"}, 0.0),
     ("punctuation:no_comma", {}, 0.0),

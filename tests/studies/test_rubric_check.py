@@ -306,6 +306,43 @@ def test_ten_thousand_criteria_in_a_row_are_checked(tmp_path):
     assert [row.kind for row in check.findings] == ["duplicate"]
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Day 1: has three meals", "Day 2: has three meals"),
+        ("The dose is 1.5 mg", "The dose is 15 mg"),
+        ("States that x = -1", "States that x = 1"),
+        ("(Adults) gives the dose", "(Children) gives the dose"),
+        ("Uses C", "Uses C++"),
+        ("Says at least ≥ 3", "Says at least ≤ 3"),
+        ("Contains no factual errors", "Omits what is not needed"),
+    ],
+)
+def test_criteria_that_differ_in_a_sign_or_a_word_are_kept(tmp_path, texts):
+    criteria = criteria_of(*((text, 3) for text in texts))
+    path = write(tmp_path / "rows.jsonl", [{"prompt": "p", "criteria": criteria}])
+
+    assert check_rubric(path).findings == ()
+
+
+def test_what_to_keep_has_the_names_that_verdicts_have_and_replaces_nothing(tmp_path):
+    rows = [
+        {"prompt": "p", "criteria": ["Is kind", "is kind."]},
+        {"prompt": "q", "criteria": ["A"]},
+    ]
+    path, kept = write(tmp_path / "rows.jsonl", rows), tmp_path / "kept.jsonl"
+
+    check = check_rubric(path, output=kept)
+
+    written = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [row["id"] for row in written] == ["rows:1", "rows:2"]
+    assert (check.n_left_out, written[0]["criteria"]) == (1, ["Is kind"])
+    with pytest.raises(InputError, match="must not exist yet"):
+        check_rubric(path, output=kept)
+    with pytest.raises(InputError, match=r"must end in \.jsonl"):
+        check_rubric(path, output=tmp_path / "kept.parquet")
+
+
 def test_too_few_answers_say_nothing(tmp_path):
     make_study(tmp_path, n_prompts=1, n_responses=6)
 
@@ -358,13 +395,22 @@ def test_a_certificate_by_tag_says_which_criteria_pay(study, tmp_path, call):
     code, out, _ = call("rubric", "check", rows, "--verdicts", verdicts, *people)
     scores = score_criteria(rows, tmp_path / "s.parquet", verdicts=verdicts,
                             certificates=[certificate], require_certified=True)  # fmt: skip
+    many = [{"id": f"t{k}", "prompt": "?", "response": "x",
+             "criteria": [{"criterion": "Says x", "tags": [f"t{k}"], "rule": {"contains": "x"}}]}
+            for k in range(201)]  # fmt: skip
+    late = write(tmp_path / "late.jsonl", [*many, *map(json.loads, rows.read_text().splitlines())])
+    with pytest.warns(UserWarning, match="more than 200 tags"):
+        again = score_criteria(late, tmp_path / "l.parquet", verdicts=verdicts, must="tag1",
+                               certificates=[certificate], require_certified=True)  # fmt: skip
     refused, _, why = call("score", rows, "--criteria", "--verdicts", verdicts, "-o",
                            tmp_path / "t.parquet", "--require-certified")  # fmt: skip
 
     outcomes = {key.split(" | ")[0]: x for key, x in read_certificate(certificate).outcomes.items()}
     assert code == 0
     assert (outcomes["tag0"], outcomes["tag1"]) == ("passed", "failed")
-    assert scores.n_uncertified == 80 * 22  # of 45 criteria 22 have tag1
+    assert scores.n_uncertified == again.n_uncertified == 80 * 22  # of 45 criteria 22 have tag1
+    by_item = [pl.read_parquet(tmp_path / x)["score"][-80:] for x in ("s.parquet", "l.parquet")]
+    assert by_item[0].to_list() == by_item[1].to_list()  # a must-have that failed decides nothing
     assert [row.tag for row in scores.tags] == ["tag0"]
     assert refused == 1
     assert "--require-certified" in why
@@ -374,9 +420,10 @@ def test_a_certificate_by_tag_says_which_criteria_pay(study, tmp_path, call):
 
 
 def test_the_page_has_the_worst_first_in_both_languages_and_nothing_acts(tmp_path):
-    texts = ["Insults <script>alert(1)</script>", "Names the dose and warns about bleeding"]
-    criteria = criteria_of(*((text, 3) for text in texts))
-    check = check_rubric(write(tmp_path / "rows.jsonl", [{"prompt": "p", "criteria": criteria}]))
+    criteria = criteria_of(("Avoids <script>alert(1)</script>", -3),
+                           ("Names the dose and warns about bleeding", 3))  # fmt: skip
+    path = write(tmp_path / "rows.jsonl", [{"prompt": "p", "criteria": criteria}])
+    check = check_rubric(path, negative="met_is_bad")
 
     pages = [html_page(check, language=language) for language in ("en", "zh")]
 
@@ -401,12 +448,9 @@ def test_files_of_rubrics_are_checked_as_before_and_rows_stand_alone(tmp_path, c
     assert "Nothing was found" in out
     assert "only FILE" in why
 
-    code, out, said = call(
-        "rubric", "check", rows, "--judge", "rules", "--store", rows.parent / "s"
-    )
+    code, _, said = call("rubric", "check", rows, "--judge", "rules")
     idle, _, alone_too = call("rubric", "check", rows, "--mode", "single")
 
-    assert code == 0
-    assert "something has no answer" in out + said  # it asks no model
+    assert (code, "must be a language model, got 'rules'" in said) == (1, True)
     assert (idle, "`--judge` is not given" in alone_too) == (2, True)
     assert re.search("go with a file of rows", alone)

@@ -62,7 +62,8 @@ def read_gym_request(document: Any) -> Turn:
         )
         raise InputError(msg) from None
     metadata = document.get("verifier_metadata")
-    told = (metadata if isinstance(metadata, dict) else {}) | document
+    beside = {name: value for name, value in document.items() if value is not None}
+    told = (metadata if isinstance(metadata, dict) else {}) | beside
     behavior = told.get("behavior")
     return Turn(
         prompt=prompt,

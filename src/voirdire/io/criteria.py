@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def read_of_item(row: dict[str, Any]) -> dict[str, Any]:
 def check_criteria(criteria: tuple[Criterion, ...], *, are_asked: bool) -> None:
     """Refuse an item without criteria where the rubric asks about these."""
     if are_asked and not criteria:
-        where = f"they must be in a column such as {CRITERIA_COLUMNS[0]!r}"
+        where = f"they must be in a column named {', '.join(CRITERIA_COLUMNS)}; rename theirs"
         raise RowError(f"no criteria: {where}")
 
 
@@ -162,15 +163,16 @@ def _read_one(value: Any, column: str) -> Criterion:
     if not math.isfinite(number) or isinstance(points, bool):
         raise RowError(f"points must be a number, got {got(points)}", column=column)
     tags = _first(value, _TAGS)
-    rule = value.get("rule") if isinstance(value.get("rule"), dict) else None
-    if rule is not None:
+    rule = _without_nulls(value.get("rule"))  # of columns that other rows fill
+    if isinstance(rule, dict) and rule:
         try:
             rule = read_rule(rule, may_call=False)
         except InputError as error:
             raise RowError(f"a rule {error}", column=column) from error
     else:
         rule = _read_verifier(value, tags)
-    tags = [f"{name}:{x}" for name, x in tags.items()] if isinstance(tags, dict) else tags
+    if isinstance(tags, dict):
+        tags = [f"{name}:{x}" for name, x in tags.items() if name not in _OF_VERIFIER]
     tags = [tags] if isinstance(tags, str) else tags or []
     if not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
         raise RowError(f"tags must be a list of words, got {got(tags)}", column=column)
@@ -202,7 +204,8 @@ def _read_verifier(row: dict[str, Any], tags: Any) -> Rule | None:
         return None
     name = str(known.get("function") or known["verifier"]).rpartition(":")[2]
     with suppress(RowError, InputError, TypeError, ValueError, KeyError, AttributeError):
-        parameters = _decode(known.get("parameters") or {}, "parameters")
+        given = _without_nulls(known.get("parameters"))
+        parameters = _decode({} if given is None else given, "parameters")
         return read_rule(_VERIFIERS[name](parameters), may_call=False)
     return Rule(kind="verifier", value=shorten(name, width=40))
 
@@ -228,6 +231,12 @@ def _escape(text: str) -> str:
     return "".join(rf"\x{{{ord(x):x}}}" if not x.isalnum() else x for x in text)
 
 
+def _match_word(word: str) -> str:
+    """Match a word; where it begins or ends with a sign, or in Chinese, there is no border."""
+    ends = [r"\b" if re.match(r"[^\W\u3040-\u9fff]", end) else "" for end in (word[:1], word[-1:])]
+    return f"{ends[0]}{_escape(word)}{ends[1]}"
+
+
 _OF_VERIFIER = ("verifier", "function", "parameters")
 _VERIFIERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "word_count_range": lambda x: {
@@ -237,7 +246,7 @@ _VERIFIERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "number_words": lambda x: {"words": _bound(x, "num_words")},
     "existence": lambda x: {"contains": x["keywords"], "ignore_case": True},
     "forbidden_words": lambda x: {
-        "regex": rf"(?i)\b(?:{'|'.join(map(_escape, x['forbidden_words']))})\b",
+        "regex": rf"(?i)(?:{'|'.join(map(_match_word, x['forbidden_words']))})",
         "negated": True,
     },
     "frequency": _match_often,
@@ -251,6 +260,13 @@ _VERIFIERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "english_capital": lambda _: {"regex": r"\p{Ll}", "negated": True},
 }
 """By the name of a function, without the group before its colon."""
+
+
+def _without_nulls(value: Any) -> Any:
+    """Leave out what is null in mappings: Arrow fills up the keys of other rows."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_nulls(x) for key, x in value.items() if x is not None}
 
 
 def _first(row: dict[str, Any], names: tuple[str, ...]) -> Any:

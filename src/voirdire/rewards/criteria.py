@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -107,13 +107,23 @@ class SignCounts:
         self._counts: Counter[bool] = Counter()
         self._examples: dict[bool, dict[str, None]] = {True: {}, False: {}}
         self._tags: dict[str, None] = {}
+        self.has_more_tags = False
+        self.n_without_rule = 0
+        self.unpaid: Counter[Negative] = Counter()
+        """Items without positive points, by what negative points mean."""
 
     def add(self, items: Iterable[Item]) -> None:
         """Add the criteria of items."""
-        for each in (each for item in items for each in item.criteria):
+        listed = list(items)
+        for meaning in get_args(Negative):
+            points = [[_points(x, meaning) for x in item.criteria] for item in listed]
+            self.unpaid[meaning] += sum(max(row, default=0.0) <= 0 for row in points)
+        for each in (each for item in listed for each in item.criteria):
+            self.n_without_rule += each.rule is None
             self.has_must = self.has_must or self._must in each.tags
             if len(self._tags) < MOST_TAGS:
                 self._tags |= dict.fromkeys(each.tags)
+            self.has_more_tags |= not self._tags.keys() >= {*each.tags}
             if each.points < 0:
                 avoids = says_what_is_avoided(each.text)
                 self._counts[avoids] += 1
@@ -263,7 +273,8 @@ class CriteriaRule:
     negative : {"met_is_bad", "met_is_good"} or None
         What negative points mean; None where there were none.
     must : str or None
-        A tag: an item that does not meet all criteria with it scores 0.
+        A tag: an item that does not meet all criteria with it, or meets one with negative points,
+        scores 0 at most.
     clip : bool
         Whether the score of each item is clipped to [0, 1].
     tags : tuple of str
@@ -298,15 +309,16 @@ class CriteriaRule:
         by_labels, expected = add_up(is_known)
         is_must = np.array([self.must in each.tags for each in item.criteria], dtype=bool)
         why = None
-        is_failed = bool((is_must & is_known & ~is_met).any())
+        is_right = is_met == (points >= 0)  # what is fined must not be met
+        is_failed = bool((is_must & is_known & ~is_right).any())
         if math.isnan(by_labels):
             why = "no positive points"
             if (points > 0).any():
                 why = "no answer on positive points" if is_known.any() else "no answers"
         elif (is_must & ~is_known).any() and not is_failed:
             why, by_labels, expected = "no answer on a must-have", math.nan, math.nan
-        elif is_failed:
-            by_labels = expected = 0.0
+        elif is_failed:  # never more than it would get
+            by_labels, expected = min(by_labels, 0.0), min(expected, 0.0)
         own = {tag for each in item.criteria for tag in each.tags}
         return ItemScore(
             by_labels=by_labels,

@@ -8,16 +8,19 @@ from collections import Counter
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from voirdire._messages import shorten
 from voirdire.errors import InputError
 from voirdire.io.items import stream_items
 from voirdire.judging.binding import plan_judging
 from voirdire.judging.outputs import TableWriter
+from voirdire.models.port import RULES
 from voirdire.records.items import IS_MET, SCORE, TAG
 from voirdire.records.plain import encode_json, without_nan
 from voirdire.records.tables import Tabular
@@ -38,13 +41,13 @@ from voirdire.rewards.verdict_source import open_verdicts
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
 
     from voirdire.io.declared import ItemReading
     from voirdire.judging.jury import JudgeLike
-    from voirdire.records import Certificate, Criterion, Item
+    from voirdire.records import Certificate, Criterion, Dropped, Item
 
 __all__ = ["CriteriaScores", "TagScore", "reward_of_criteria", "score_criteria"]
 
@@ -148,8 +151,9 @@ def score_criteria(
         What negative points mean. By default that a criterion with them is bad to meet, where none
         is worded as what a response avoids: "Avoids X" with -3 points may mean either.
     must : str, optional
-        A tag: an item that does not meet all criteria with it scores 0; without an answer on one
-        it has no score, unless another is not met.
+        A tag: an item that does not meet all criteria with it scores 0 at most, and so does one
+        that meets a criterion with it and negative points; without an answer on one of them it has
+        no score, unless another decides.
     clip : bool, optional
         Whether the score of each item is clipped to [0, 1]; otherwise only their mean is.
     explain : bool, optional
@@ -189,6 +193,9 @@ def score_criteria(
 
     about = vars(reading or Reading()) | layout | {"criteria": True}
     signs = _read_signs(source, must=must, reading=Reading(**about))
+    if signs.has_more_tags:
+        msg = f"{source} has more than {len(signs.tags)} tags: the others get no score of their own"
+        warnings.warn(msg, UserWarning, stacklevel=2)
     meaning = settle_signs(signs.found, negative)
     rubric = load_rubric(CRITERIA)
     stored = open_verdicts(verdicts, rubric=rubric, judge=judge)
@@ -201,7 +208,9 @@ def score_criteria(
     states: dict[str, str] | None = None
     if require_certified:
         read = [read_certificate(x) if isinstance(x, str | Path) else x for x in certificates]
-        states = dict(find_certified_tags(read, stored.verdicts, rubric, tags=signs.tags))
+        named = {str(row.get("question")) for x in read for row in x.examinations}
+        tags = sorted(named - {*rubric.propositions})
+        states = dict(find_certified_tags(read, stored.verdicts, rubric, tags=tags))
         if "passed" not in states.values():
             msg = (
                 "`require_certified` must find a certificate by which the judge of the verdicts "
@@ -230,11 +239,18 @@ def score_criteria(
     )
 
 
-def _read_signs(source: Any, *, must: str | None, reading: ItemReading) -> SignCounts:
+def _read_signs(
+    source: Any,
+    *,
+    must: str | None,
+    reading: ItemReading,
+    drop: Callable[[Iterable[Dropped]], None] = lambda _: None,
+) -> SignCounts:
     """Read the wording of negative points and the tags of a file; refuse a tag that it lacks."""
     signs = SignCounts(must)
     for batch in stream_items(source, reading=reading):
         signs.add(batch.items)
+        drop(batch.dropped)
     if must is not None and not signs.has_must:
         known = ", ".join(map(repr, signs.tags[:_EXAMPLES])) or "none"
         msg = f"`must` must be a tag of some criterion, got {must!r}. There are {known}."
@@ -282,7 +298,13 @@ def reward_of_criteria(
     Raises
     ------
     InputError
-        As `score_criteria` does; if the judge is no language model.
+        As `score_criteria` does; if the judge is no language model, or asks none where a criterion
+        has no rule.
+
+    Warns
+    -----
+    UserWarning
+        Of rows that cannot be read, and of those without positive points.
 
     Notes
     -----
@@ -297,9 +319,19 @@ def reward_of_criteria(
         return {"response": ""} | {key: row[key] for key in CRITERIA_COLUMNS if key in row}
 
     about = vars(reading or Reading()) | layout | {"criteria": True, "make_item": keep_criteria}
-    signs = _read_signs(source, must=must, reading=Reading(**about))
+    dropped: list[Dropped] = []
+    signs = _read_signs(source, must=must, reading=Reading(**about), drop=dropped.extend)
     settle_signs(signs.found, negative)
     plan = plan_judging(judge, CRITERIA)
+    if plan.judge.name == RULES and signs.n_without_rule:
+        msg = f"`judge` must be a language model, got 'rules': {signs.n_without_rule:,} criteria"
+        raise InputError(f"{msg} have no rule in code.")
+    unpaid = "have no positive points", signs.unpaid[negative or "met_is_bad"]
+    unread = "cannot be read", len(dropped)
+    for why, n in filter(itemgetter(1), (unread, unpaid)):
+        first = f" (the first: {shorten(dropped[0].reason)})" if why == unread[0] else ""
+        msg = f"{n:,} rows of {source} {why}{first}: their responses will get no reward"
+        warnings.warn(msg, UserWarning, stacklevel=2)
     weights = BehaviorReward(behavior=CRITERIA, weights={SCORE: 1.0})
     return RewardModel(
         name=name,
@@ -341,7 +373,7 @@ class _Tally:
             paid = [is_paid(each) for each in item.criteria]
             self.n_uncertified += paid.count(False)
             criteria = tuple(
-                each if is_sure else msgspec.structs.replace(each, points=0.0)
+                each if is_sure else msgspec.structs.replace(each, points=0.0, tags=())
                 for each, is_sure in zip(item.criteria, paid, strict=True)
             )
             changed.append(msgspec.structs.replace(item, criteria=criteria))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from functools import cache
 from importlib import metadata
 from operator import ge, gt, le, lt
@@ -36,13 +37,19 @@ _MOST_TEXTS = 1_000
 _MOST_PATTERN, _MOST_REPEATED, _MOST_MATCHED = 1_000, 100, 100_000
 _REPEATS = re.compile(r"\{(\d{1,6})(?:,(\d{0,6}))?\}")
 _ASIAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_ASIAN}]|[^\W_{_ASIAN}]+(?:['\u2019-][^\W_{_ASIAN}]+)*")
-"""A Chinese character, or letters and digits with an apostrophe or hyphen between them."""
-
-_NUMBER = re.compile(
-    r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}\b)?"
+_WORD = re.compile(
+    rf"[{_ASIAN}]|[^\W_{_ASIAN}]+(?:(?:['\u2019_-]|(?<=\d)[.,](?=\d))[^\W_{_ASIAN}]+)*"
 )
-_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
+"""A Chinese character, or letters and digits, with an apostrophe, hyphen or point between them."""
+
+_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
+_NUMBER = re.compile(
+    r"((?:(?<!\w)[-+\u2212])?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\d.])\.\d+)"
+    r"(?:[eE][-+]?\d{1,3}\b)?)(?:/(\d+)(?![\d/]))?"
+)
+"""A number, and what it is divided by."""
+
+_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\r?\n(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 
 def read_rule(document: Any, *, may_call: bool = True) -> Rule:
@@ -251,16 +258,24 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _check_length(rule: Rule, item: Item) -> bool:
     is_words = rule.kind == "words"
-    n = len(_WORD.findall(item.response)) if is_words else len(item.response)
+    text = item.response
+    if is_words and not text.isascii():  # signs above and below letters part no word
+        text = "".join(x for x in text if unicodedata.category(x)[0] != "M")
+    n = len(_WORD.findall(text)) if is_words else len(text)
     return bool(rule.value.get("at_least", 0) <= n <= rule.value.get("at_most", math.inf))
 
 
 def _check_number(rule: Rule, item: Item) -> bool:
-    """Compare with the last number of the response."""
-    written = _NUMBER.findall(item.response)
+    """Compare with the last number of the response, or that of its last box."""
+    boxes = _BOXED.findall(item.response)
+    written = [*_NUMBER.finditer(boxes[-1] if boxes else item.response)]
     if not written:
         return False
-    number = float(written[-1].replace(",", "").replace("\u2212", "-"))
+    last = written[-1]
+    number = float(last[1].replace(",", "").replace("\u2212", "-"))
+    if last[2]:
+        is_date = last.string[: last.start()].endswith("/")
+        number = float(last[2]) if is_date else number / (float(last[2]) or math.nan)
     gap, most = abs(number - rule.value["value"]), rule.value["tolerance"]
     return bool(gap <= most or math.isclose(gap, most, rel_tol=1e-9, abs_tol=1e-12))
 

@@ -17,7 +17,6 @@ __all__ = [
     "avoids",
     "claims_two",
     "contradicts",
-    "describes_fault",
     "says_what_is_avoided",
     "strip_dress",
 ]
@@ -45,6 +44,10 @@ _DENIES = re.compile(
 )
 _LEAD = re.compile(r"^\W*+(?:(?:it|also|then|to|[a-z]+ly|furthermore|moreover),? )*+")
 _TOKEN = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
+_SAYING = re.compile(
+    r"\d+(?:[.,:]\d+)*|[-\u2212](?=\d)|[<>=\u2264\u2265\u2260%\u2030#+*/^&@~|$\u20ac\u00a3\u00a5\u00b0]"
+    r"|[\u4e00-\u9fff]|[^\W\d_\u4e00-\u9fff]+"
+)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _CIRCLED = re.compile(r"^\s*[\u2460-\u249b\u2776-\u2793\u3251-\u325f]\s*")  # numbers in circles
 
@@ -60,7 +63,6 @@ def _words() -> dict[str, Any]:
         "nouns": {_stem(x) for x in words["nouns"].split()},
         "negators": re.compile(words["negators"]),
         "second": re.compile(words["second"], re.IGNORECASE),
-        "fault": re.compile(words["fault"], re.IGNORECASE),
         "dress": re.compile(words["dress"], re.IGNORECASE),
     }  # fmt: skip
 
@@ -75,8 +77,8 @@ def _clean(text: str) -> str:
 
 
 def strip_dress(text: str) -> str:
-    """Leave letters and digits of a text: what is left of equal texts is equal."""
-    return "".join(x for x in _clean(text).casefold() if x.isalnum()) + text[_MOST:]
+    """Leave words, numbers and signs that say something: what is left of equal texts is equal."""
+    return " ".join(_SAYING.findall(_clean(text).casefold())) + text[_MOST:]
 
 
 def avoids(text: str) -> bool:
@@ -87,12 +89,6 @@ def avoids(text: str) -> bool:
 def says_what_is_avoided(text: str) -> bool:
     """Whether a text is true of a response that avoids something, or does not do it."""
     return avoids(text) or _DENIES.match(_clean(text)) is not None
-
-
-def describes_fault(text: str) -> bool:
-    """Whether a text is true of a response that does something wrong."""
-    found = _words()["fault"].match(_clean(text))
-    return found is not None
 
 
 def claims_two(text: str) -> bool:

@@ -24,7 +24,6 @@ from voirdire.judging import CallSummary  # noqa: TC001  # as above
 from voirdire.judging.outputs import (
     check_place,
     explain_write_errors,
-    may_replace,
     publish,
     unfinished_folder,
 )
@@ -40,7 +39,6 @@ from voirdire.rubrics import load_rubric
 from voirdire.rubrics.wording import (
     avoids,
     claims_two,
-    describes_fault,
     says_what_is_avoided,
     strip_dress,
 )
@@ -301,14 +299,15 @@ def check_rubric(
         people = None if humans is None else _read_people(humans)
         found, answered = _judge_answers(frame, people)
         findings += [
-            known.describe(kind, text, n_answers=n, share=share) for kind, text, n, share in found
+            known.describe(kind, text, n_answers=n, share=share)
+            for kind, text, n, share in found
+            if kind != "never_met" or known.texts[text][1] > 0  # a fine that nobody earned is sound
         ]
         tags, certificate = _examine_tags(frame, people, runs[0])
     findings.sort(key=lambda row: (_KINDS.index(row.kind), -row.n_prompts * abs(row.points)))
     left_out = {row.text for row in findings if row.other is None and row.kind not in _KEPT}
-    related = [row for row in findings if row.other is not None]
-    of_both = {str(row.other) for row in related if row.kind == "contradiction"}
-    n_left_out = len(left_out | {row.text for row in related} | of_both)
+    of_pairs = {row.text for row in findings if row.other is not None}
+    of_both = {str(row.other) for row in findings if row.kind == "contradiction"}
     if output is not None:
         _write_kept(source, output, layout, left_out=left_out, pairs=known.pairs)
     return RubricCheck(
@@ -317,8 +316,8 @@ def check_rubric(
         n_dropped=known.n_dropped,
         n_prompts=len(known.prompts),
         n_criteria=len(known.texts),
-        n_flagged=len({row.text for row in findings}),
-        n_left_out=n_left_out,
+        n_flagged=len({row.text for row in findings} | of_both),
+        n_left_out=len(left_out | of_pairs | of_both),
         counts=dict(Counter(row.kind for row in findings)),
         signs=known.signs,
         findings=tuple(findings[:_MOST_FINDINGS]),
@@ -356,9 +355,9 @@ class _Rubrics:
         if len(self.dropped) < _MOST_DROPPED:
             self.dropped.append(dropped)
 
-    def add(self, row: dict[str, Any], criteria: tuple[Criterion, ...], line: int) -> None:
+    def add(self, row: dict[str, Any], criteria: tuple[Criterion, ...], name: str) -> None:
         self.n_rows += 1
-        prompt = _hash_prompt(row, line)
+        prompt = _hash_prompt(row, name)
         told = "\n".join(sorted(f"{x.points} {x.text}" for x in criteria))
         digest = hashlib.sha256(prompt + told.encode()).digest()[:16]
         if digest in self._rows:  # another response to the same prompt
@@ -410,8 +409,8 @@ class _Rubrics:
                 at_odds |= {text, other} if kind == "contradiction" else set()
         for text, (_, most, least) in self.texts.items():
             is_wrong = least < 0 and is_good(text) is (meaning == "met_is_bad")
-            is_fault = faults[text] >= 0.5 if text in faults else describes_fault(text)
-            if (is_wrong or (most > 0 and is_fault)) and text not in at_odds:
+            is_wrong |= most > 0 and faults.get(text, 0.0) >= 0.5
+            if is_wrong and text not in at_odds:
                 yield self.describe("wrong_sign", text)
             if twofold[text] >= 0.5 if text in twofold else claims_two(text):
                 yield self.describe("two_claims", text)
@@ -427,16 +426,16 @@ class _Rubrics:
         )
 
 
-def _hash_prompt(row: dict[str, Any], line: int) -> bytes:
+def _hash_prompt(row: dict[str, Any], name: str) -> bytes:
     prompt = next((row[name] for name in PROMPTS if row.get(name)), None)
-    told = json.dumps(line if prompt is None else prompt, sort_keys=True, default=str)
+    told = json.dumps(name if prompt is None else prompt, sort_keys=True, default=str)
     return hashlib.sha256(told.encode("utf-8", "replace")).digest()[:16]
 
 
 def _stream(
     source: str | Path, layout: ItemReading, drop: Callable[[Dropped], object]
-) -> Iterator[tuple[dict[str, Any], tuple[Criterion, ...], int]]:
-    """Read rows with their criteria; those that cannot be read are dropped."""
+) -> Iterator[tuple[dict[str, Any], tuple[Criterion, ...], str]]:
+    """Read rows with their criteria and what they are called; others are dropped."""
     file = open_items(source, layout, held="row")
     is_row = lambda row: any(name in row for name in CRITERIA_COLUMNS)  # noqa: E731
     for line, row, _ in stream_rows(file, check_header=lambda _: None, is_row=is_row):
@@ -447,7 +446,7 @@ def _stream(
             _, criteria = read_criteria(row, may_repeat=True) or ("", ())
             if not criteria:
                 raise RowError("no criteria")
-            yield row, criteria, line
+            yield row, criteria, f"{file.stem}:{line}"
         except RowError as error:
             drop(error.dropped(source=file.name, line=line, item=None))
 
@@ -467,7 +466,7 @@ def _collect(source: str | Path, layout: ItemReading, runs: Sequence[StoredSourc
         if not split:
             continue
         prompts = {
-            item.id: _hash_prompt({"prompt": [[x.role, x.content] for x in item.prompt]}, 0).hex()
+            item.id: _hash_prompt({"prompt": [[x.role, x.content] for x in item.prompt]}, "").hex()
             for item in batch.items
         }
         labels = {}
@@ -632,35 +631,34 @@ def _write_kept(
 ) -> None:
     """Write the rows with the criteria that should be kept; rows without any are left out.
 
-    Of criteria that repeat each other the first stays; of a contradiction none does.
+    Of criteria that repeat each other the first stays; of a contradiction none does. A row without
+    an id gets the one by which verdicts know it.
     """
     target = check_place(Path(output), source=source, what="rows")
-    if not may_replace(target, lambda names: not {*names}.isdisjoint(CRITERIA_COLUMNS)):
-        msg = f"`output` must not replace {str(output)!r}, which holds no criteria. Name another."
+    if target.suffix.lower() != ".jsonl":
+        raise InputError(f"`output` must end in .jsonl, got {str(output)!r}. Rename it.")
+    if target.exists():
+        msg = f"`output` must not exist yet, got {str(output)!r}. Remove it, or name another."
         raise InputError(msg)
-    partners: dict[str, dict[str, str]] = {}
+    out_beside: dict[str, set[str]] = {}
     for (one, other), (kind, _) in pairs.items():
-        partners.setdefault(one, {})[other] = kind
-        partners.setdefault(other, {})[one] = kind
+        if one != other:
+            out_beside.setdefault(one, set()).add(other)
+        if kind == "contradiction":
+            out_beside.setdefault(other, set()).add(one)
+    key = (layout.columns or {}).get("id", "id")
     with unfinished_folder(target) as folder, explain_write_errors(target):
         part = folder / "kept.jsonl"
         with part.open("wb") as file:
-            for row, criteria, _ in _stream(source, layout, lambda _: None):
+            for row, criteria, name in _stream(source, layout, lambda _: None):
                 texts = {each.text for each in criteria}
                 kept: dict[str, int] = {}
                 for place, each in enumerate(criteria):
-                    near = {
-                        x: kind for x, kind in partners.get(each.text, {}).items() if x in texts
-                    }
-                    is_out = each.text in left_out or each.text in kept
-                    if (
-                        not is_out
-                        and "contradiction" not in near.values()
-                        and not near.keys() & kept
-                    ):
+                    is_out = each.text in left_out or out_beside.get(each.text, set()) & texts
+                    if not is_out and each.text not in kept:
                         kept[each.text] = place
                 column, written = list_criteria(row)
                 if kept and column is not None:
                     rest = {column: [written[place] for place in kept.values()]}
-                    file.write(encode_json(row | rest) + b"\n")
+                    file.write(encode_json({key: name} | row | rest) + b"\n")
         publish(part, target)

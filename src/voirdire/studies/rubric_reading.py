@@ -20,6 +20,7 @@ from voirdire.judging.binding import BoundJudge, plan_judging
 from voirdire.judging.call_plan import hash_item
 from voirdire.judging.run import judge_batches
 from voirdire.judging.summary import RunRecord
+from voirdire.models.port import RULES
 from voirdire.records import Criterion
 from voirdire.records.items import IS_MET
 from voirdire.rubrics import load_rubric
@@ -125,7 +126,7 @@ def read_by_model(
     rubric = load_rubric("criteria")
     rubric = replace(rubric, questions=(replace(rubric.questions[0], text=_LEAD),))
     plan = plan_judging(judge, rubric, settings=settings)
-    if not isinstance(plan.judge, BoundJudge):
+    if not isinstance(plan.judge, BoundJudge) or plan.judge.judge.chat_model.name == RULES:
         msg = f"`judge` must be a language model, got {plan.judge.name!r}. Name one."
         raise InputError(msg)
     language = plan.judge.judge.language

@@ -80,7 +80,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     base_reward: float | None = None
     group: str | int | None = None
     id: str | Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
-    criteria: list[str | dict[str, Any]] | None = None
+    criteria: str | list[str | dict[str, Any]] | None = None
     reference: str | None = None
 
     def turn(self) -> Turn:

@@ -284,6 +284,29 @@ def test_a_must_have_that_is_not_met_scores_0(tmp_path):
         score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet", must="mist")
 
 
+def test_a_must_have_with_negative_points_must_not_be_met_and_failing_pays_nothing(tmp_path):
+    def rule(text):
+        return {"criterion": f"Says {text}", "rule": {"contains": text}}
+
+    criteria = [
+        rule("warn") | {"points": 1, "tags": ["core"]},
+        rule("dose") | {"points": -3},
+        rule("refund") | {"points": 5},
+        rule("slur") | {"points": -2, "tags": ["core"]},
+    ]
+    said = ["warn refund", "refund", "warn refund slur", "dose", "warn dose"]
+    rows = [{"id": str(k), "prompt": "?", "response": text, "criteria": criteria}
+            for k, text in enumerate(said)]  # fmt: skip
+    path = write(tmp_path / "a.jsonl", rows)
+    judge_file(path, tmp_path / "v.parquet", judge="rules", rubric="criteria")
+
+    score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet", must="core")
+
+    # 6/6; the must-have fails; a fault that must not be met; -3/6, failed; (1 - 3)/6
+    scores = pl.read_parquet(tmp_path / "s.parquet")["score"].to_list()
+    assert scores == pytest.approx([1, 0, 0, -3 / 6, -2 / 6])
+
+
 def test_a_must_have_without_an_answer_leaves_the_score_open(tmp_path):
     texts = [f"fact {n}" for n in range(40)]
     asked = {
