@@ -536,9 +536,9 @@ def check_view(check: RubricCheck) -> View:
     order = {row.kind: None for row in check.findings}
     columns: list[Column] = [
         ("finding", lambda row: say(f"check.{row.kind}")),
+        ("points", lambda row: f"{row.points:g}"),
         ("criterion", lambda row: Verbatim(row.text, width=300)),
         *(pair if check.has_pairs else []),
-        ("points", lambda row: f"{row.points:g}"),
         "n_prompts",
         *(answers if check.tags else []),
     ]
