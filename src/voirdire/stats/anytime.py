@@ -289,11 +289,12 @@ def forecast_anytime(
     if n_more > _MOST_LOOKS:
         looks = np.unique(np.geomspace(1, n_more, _MOST_LOOKS).astype(int))
     starts = np.concatenate([[0], looks])[:-1]
+    parts = (bets.seats.sum(0), bets.urn[0]), (bets.constants.sum(0), bets.urn[1])
     first = np.full(n_continuations, -1)
     for way in range(n_continuations):
         wealth, against = (
-            _mean_wealth(so_far.sum(0) + np.cumsum(np.add.reduceat(urn[drawn[:, way]], starts), 0))
-            for so_far, urn in zip((bets.seats, bets.constants), bets.urn, strict=True)
+            _mean_wealth(so_far + np.cumsum(np.add.reduceat(urn[drawn[:, way]], starts), 0))
+            for so_far, urn in parts
         )
         passes = np.flatnonzero((_combine(wealth) >= _ENOUGH) & (against.min(-1) >= _ENOUGH))
         first[way] = looks[passes[0]] if passes.size else -1
