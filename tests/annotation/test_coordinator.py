@@ -215,6 +215,17 @@ def test_a_judge_says_of_which_question_its_labels_are(store, tmp_path):
     assert read_judges(study, [path]) == {("kind", "judge"): {"item-0": True, "item-1": False}}
 
 
+def test_two_files_of_a_judge_that_differ_are_refused(store, tmp_path):
+    study, _ = start(store, 2)
+    files = [tmp_path / "first.csv", tmp_path / "second.csv"]
+    for file, label in zip(files, ("true", "false"), strict=True):
+        file.write_text(f"item,question,rater,label\nitem-0,polite,m,{label}\n")
+
+    with pytest.raises(InputError, match="'m' must label an item once, got two labels of 'item-0'"):
+        read_judges(study, files)
+    assert len(read_judges(study, files[:1] * 2)) == 1
+
+
 def test_a_judge_of_other_items_is_refused(store, tmp_path):
     study, _ = start(store, 20)
     (tmp_path / "judge.csv").write_text("item,question,rater,label\nzz,polite,m,true\n")

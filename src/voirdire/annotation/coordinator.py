@@ -20,7 +20,7 @@ import polars as pl
 
 from voirdire._messages import shorten
 from voirdire.annotation.study import Study
-from voirdire.errors import NoDataError
+from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import write_csv
 from voirdire.reporting import html_page
 from voirdire.store import AnnotationStore
@@ -59,8 +59,8 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
 
     Raises
     ------
-    NoDataError
-        If a judge has no item of the study.
+    InputError
+        If a judge has two labels of an item, or no item of the study.
     """
     answers: Answers = {}
     names = {
@@ -68,10 +68,12 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
     }
     for file in files:
         for question, table in study.read_tables(file, role="judge"):
-            asked_rows = table.of_questions([] if question.kind == "text" else [question.id])
-            for row in range(len(asked_rows)):
-                own = answers.setdefault((question.id, asked_rows.rater.value(row)), {})
-                own[asked_rows.item.value(row)] = asked_rows.label.value(row)
+            rows = table.of_questions([] if question.kind == "text" else [question.id])
+            for row in range(len(rows)):
+                judge, item, label = (x.value(row) for x in (rows.rater, rows.item, rows.label))
+                if answers.setdefault((question.id, judge), {}).setdefault(item, label) != label:
+                    msg = f"{file}: {shorten(judge)!r} must label an item once, got two labels of"
+                    raise InputError(f"{msg} {shorten(item)!r} in these files. Name one of them.")
     for (asked, judge), own in answers.items():
         if names.isdisjoint(own):
             msg = (

@@ -502,9 +502,10 @@ class Study:
         if len(asked) > 1 and columns and "question" not in columns:
             asked = tuple(row for row in asked if row.id in columns)
             if not asked:
-                names = list_names([row.id for row in self.questions])
-                msg = f"{file}: labels must say which of the questions {names} they answer, got no"
-                raise InputError(f"{msg} column `question`. Add it, or name `label` after one.")
+                names = [row.id for row in self.questions]
+                msg = f"{file}: labels must say which of the questions {list_names(names)} they"
+                way = f"Add it, or rename `label` to `{names[0]}`."
+                raise InputError(f"{msg} answer, got no column `question`. {way}")
         tables: list[tuple[Question, LabelTable]] = []
         lacking: NoDataError | None = None
         for question in asked:
@@ -573,8 +574,7 @@ class Study:
 
     def codes(self) -> dict[str, str]:
         """Return the code of each name."""
-        coded = self.names(codes=True)
-        return {name: coded[number] for number, name in self.names().items()}
+        return dict(zip(self.names().values(), self.names(codes=True).values(), strict=True))
 
     def labels(self, *, codes: bool = False) -> pl.DataFrame:
         """Return everybody's labels as a long table for `examine`, without practice and repeats.
