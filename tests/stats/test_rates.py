@@ -139,6 +139,16 @@ def test_a_draw_that_the_verdicts_contradict_is_no_random_one(k, outcome):
     assert found.by_verdict == estimate_rate(judged, labels, labelled="verdict").rate
 
 
+def test_a_judge_without_an_error_among_the_labels_may_err_as_often_as_a_binomial_limit_says():
+    truth = np.repeat([1.0, 0.0], [240, 260])
+
+    found = estimate_rate(truth, truth)
+
+    # Clopper and Pearson: .025 ** (1 / n), which is nearly reached since the other verdict is sure
+    assert found.sensitivity.low == pytest.approx(0.025 ** (1 / 240), abs=1.5e-3)
+    assert found.specificity.low == pytest.approx(0.025 ** (1 / 260), abs=1.5e-3)
+
+
 def test_labels_by_class_correct_by_sensitivity_and_specificity():
     judged = np.concatenate([np.repeat([1.0, 0.0], 500), np.repeat([1, 0, 1, 0], [45, 5, 10, 40])])
     labels = np.concatenate([np.full(1_000, np.nan), np.repeat([1.0, 0.0], 50)])

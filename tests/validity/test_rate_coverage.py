@@ -95,9 +95,7 @@ def test_of_three_draws(labelled, rate, n_labelled):
     rates = {judge: covered[judge] for judge in judges}
     skills = {key: share for key, share in covered.items() if key not in rates}
     assert {key: share for key, share in rates.items() if share < least} == {}
-    # Jeffreys' limits dip at some shares near 0 and 1, as they do for a binomial share
-    assert {key: share for key, share in skills.items() if share < 0.85} == {}
-    assert not skills or np.mean([*skills.values()]) >= least
+    assert {key: share for key, share in skills.items() if share < least} == {}
     pooled = 0.925 - 3 * math.sqrt(0.925 * 0.075 / (n_runs * len(judges)))
     assert np.mean([*rates.values()]) >= pooled
     expected = 0.001 * n_runs * len(judges)

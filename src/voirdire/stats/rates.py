@@ -192,7 +192,8 @@ def estimate_rate(
     Probabilities are cut into at most 4 strata of at least 15 labels each, within which they are
     not used further. Items without a verdict are left out. Sensitivity and specificity are
     :math:`w_1 p_1 / (w_1 p_1 + w_0 p_0)` and its like, with percentiles of 2,000 seeded draws of
-    the shares from their Jeffreys posteriors; with clusters each counts as one item there.
+    the shares from their Jeffreys posteriors, of none of n with the limit of Clopper and Pearson,
+    as Brown, Cai and DasGupta (2001) change them; with clusters each counts as one item there.
     Reference values are those of ``ppi_py`` 0.2 and of counting.
 
     Examples
@@ -521,8 +522,9 @@ def _measure_judge(items: _Items, labelled: LabelledItems) -> tuple[Estimate, Es
             shares.append(Estimate(estimate=value, low=ends[0], high=ends[1]))
         return shares[0], shares[1]
     weights, rng = np.array([yes.sum(), (~yes).sum()], float), np.random.default_rng(0)
-    k = counts[0] * shrink
-    drawn = rng.beta(k + 0.5, n * shrink - k + 0.5, (_N_DRAWS, 2))
+    # of none of n about Beta(1, n), whose quantile is the limit of Clopper and Pearson
+    holds, fails = np.where(counts > 0, counts * shrink + 0.5, 1.0)
+    drawn = rng.beta(holds, fails, (_N_DRAWS, 2))
     alpha, beta = weights * shrink + 0.5
     of_yes = rng.beta(alpha, beta, _N_DRAWS)
     drawn_weights = np.stack([of_yes, 1 - of_yes], axis=1)
