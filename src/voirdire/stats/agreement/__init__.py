@@ -5,7 +5,6 @@ from voirdire.stats.agreement.coefficients import (
     AgreementResult,
     KrippendorffResult,
     Level,
-    cohen_kappa,
     fleiss_kappa,
     gwet_ac,
     krippendorff_alpha,
@@ -13,6 +12,7 @@ from voirdire.stats.agreement.coefficients import (
     raw_agreement,
 )
 from voirdire.stats.agreement.labels import Weights, code_labels
+from voirdire.stats.agreement.pairs import cohen_kappa
 from voirdire.stats.agreement.panel import (
     JudgeAgreement,
     PanelAgreement,

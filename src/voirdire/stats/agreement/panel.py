@@ -21,16 +21,9 @@ import numpy as np
 
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficients import (
-    COHEN,
-    GWET,
-    RAW,
-    WEIGHTS,
-    AgreementResult,
-    PairSums,
-    measure_items,
-)
+from voirdire.stats.agreement.coefficients import WEIGHTS, AgreementResult, measure_items
 from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.pairs import COHEN, GWET, RAW, PairSums
 from voirdire.stats.label_arrays import judge_columns, name_columns, pack_labels
 
 if TYPE_CHECKING:
