@@ -10,10 +10,8 @@ from voirdire.rewards.comparisons.pairs import PairSet as PairSet
 from voirdire.rewards.comparisons.pairs import pairs_of as pairs_of
 from voirdire.rewards.comparisons.reading import read_comparisons as read_comparisons
 from voirdire.rewards.criteria import CriteriaRule as CriteriaRule
-from voirdire.rewards.criteria import CriterionScore as CriterionScore
 from voirdire.rewards.criteria import Negative as Negative
 from voirdire.rewards.criteria import Signs as Signs
-from voirdire.rewards.criteria import explain_criteria as explain_criteria
 from voirdire.rewards.criteria import read_signs as read_signs
 from voirdire.rewards.criteria_scoring import CriteriaScores as CriteriaScores
 from voirdire.rewards.criteria_scoring import TagScore as TagScore

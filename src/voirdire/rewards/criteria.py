@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -29,12 +29,10 @@ __all__ = [
     "CRITERIA",
     "NO_CRITERIA",
     "CriteriaRule",
-    "CriterionScore",
     "ItemScore",
     "Negative",
     "SignCounts",
     "Signs",
-    "explain_criteria",
     "read_signs",
     "settle_signs",
 ]
@@ -69,28 +67,6 @@ class Signs:
     n_doing: int = 0
     avoiding: tuple[str, ...] = ()
     doing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class CriterionScore:
-    """What a criterion adds to the score of an item.
-
-    Attributes
-    ----------
-    criterion : Criterion
-        With its points.
-    probability : float
-        That it is met; nan where there is no answer.
-    is_met : bool or None
-        By the threshold; None where there is no answer.
-    share : float
-        What it adds to the score; nan where there is no answer.
-    """
-
-    criterion: Criterion
-    probability: float
-    is_met: bool | None
-    share: float
 
 
 class SignCounts:
@@ -188,59 +164,6 @@ def _points(criterion: Criterion, negative: Negative | None) -> float:
     return abs(criterion.points) if negative == "met_is_good" else criterion.points
 
 
-def explain_criteria(
-    item: Item,
-    probabilities: Mapping[str, float],
-    *,
-    threshold: float = 0.5,
-    negative: Negative | None = None,
-) -> tuple[CriterionScore, ...]:
-    r"""Say how an item comes to its score.
-
-    Parameters
-    ----------
-    item : Item
-        With its criteria.
-    probabilities : mapping of str to float
-        By the `key` of a criterion, in [0, 1]; a missing one has no answer.
-    threshold : float, optional
-        A criterion is met from this probability on.
-    negative : {"met_is_bad", "met_is_good"}, optional
-        What negative points mean; by default that meeting such a criterion is bad, where none says
-        what a response avoids.
-
-    Returns
-    -------
-    tuple of CriterionScore
-        In the order of the item.
-
-    Notes
-    -----
-    The score is :math:`\sum_{met} p_c / \sum_{p_c > 0} p_c` over the points :math:`p_c` of the
-    criteria with an answer, and is not clipped; without positive points there is none.
-
-    Examples
-    --------
-    >>> from voirdire.records import Criterion, Item
-    >>> says, sells = Criterion(text="Says when", points=4), Criterion(text="Sells", points=-2)
-    >>> item = Item(id="1", response="At noon. Buy now!", criteria=(says, sells))
-    >>> rows = explain_criteria(item, {says.key: 0.9, sells.key: 0.8})
-    >>> [row.share for row in rows]
-    [1.0, -0.5]
-    """
-    meaning = settle_signs(read_signs([item]), negative)
-    points = np.array([_points(each, meaning) for each in item.criteria])
-    chances = np.array([probabilities.get(each.key, math.nan) for each in item.criteria])
-    is_known = ~np.isnan(chances)
-    whole = points[is_known & (points > 0)].sum()
-    rows = []
-    for each, p, own in zip(item.criteria, chances.tolist(), points.tolist(), strict=True):
-        is_met = None if math.isnan(p) else p >= threshold
-        share = float(own * is_met / whole) if is_met is not None and whole else math.nan
-        rows.append(CriterionScore(criterion=each, probability=p, is_met=is_met, share=share))
-    return tuple(rows)
-
-
 # The score ---------------------------------------------------------------------------------------
 
 
@@ -290,6 +213,20 @@ class CriteriaRule:
     def columns(self) -> tuple[str, ...]:
         """Names of the score and of the scores by tag."""
         return (SCORE, *(f"{TAG}{tag}" for tag in self.tags))
+
+    def share(
+        self, item: Item, p: NDArray[np.float64], *, threshold: float
+    ) -> list[dict[str, Any]]:
+        """Say what each criterion of an item adds to its score by labels; nan without an answer."""
+        points = np.array([_points(each, self.negative) for each in item.criteria])
+        whole = points[~np.isnan(p) & (points > 0)].sum() or math.nan
+        rows = zip(item.criteria, p.tolist(), (points / whole).tolist(), strict=True)
+        return [
+            {"criterion": each.text, "points": each.points, "probability": chance}
+            | ({"is_met": None, "share": math.nan} if math.isnan(chance)
+               else {"is_met": chance >= threshold, "share": own * (chance >= threshold)})
+            for each, chance, own in rows
+        ]  # fmt: skip
 
     def score(self, item: Item, p: NDArray[np.float64], *, threshold: float) -> ItemScore:
         """Score an item whose criteria have these probabilities, nan where there is no answer."""

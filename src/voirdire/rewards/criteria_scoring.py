@@ -31,7 +31,6 @@ from voirdire.rewards.criteria import (
     CriteriaRule,
     Negative,
     SignCounts,
-    explain_criteria,
     settle_signs,
 )
 from voirdire.rewards.given_weights import list_versions, write_time
@@ -133,7 +132,7 @@ def score_criteria(
     reading: ItemReading | None = None,
     **layout: Any,
 ) -> CriteriaScores:
-    """Score the responses of a file by the criteria that their items bring.
+    r"""Score the responses of a file by the criteria that their items bring.
 
     Parameters
     ----------
@@ -186,8 +185,9 @@ def score_criteria(
 
     Notes
     -----
-    See `explain_criteria` for the formula. A criterion without an answer is missing, never 0: it
-    is left out of both sums. An item without positive points, or without one answer, has no score.
+    The score is :math:`\sum_{met} p_c / \sum_{p_c > 0} p_c` over the points :math:`p_c` of the
+    criteria with an answer. A criterion without an answer is missing, never 0: it is left out of
+    both sums. An item without positive points, or without one answer, has no score.
     """
     from voirdire.io.declared import ItemReading as Reading
 
@@ -408,7 +408,8 @@ class _Tally:
         row = {"item": item.id, "score": found.by_labels, "expected_score": found.expected,
                "missing": found.missing, "n_criteria": len(p), "n_missing": n_missing}  # fmt: skip
         if self._explain:
-            row["criteria"] = self._write_shares(item, p)
+            told = self._rule.share(item, p, threshold=self._threshold)
+            row["criteria"] = encode_json(without_nan(told)).decode()
         for tag in self._rule.tags:
             row[f"{TAG}{tag}"] = value = found.tags.get(tag, (math.nan,))[0]
             if not math.isnan(value):
@@ -416,19 +417,6 @@ class _Tally:
         return {
             key: None if isinstance(x, float) and math.isnan(x) else x for key, x in row.items()
         }
-
-    def _write_shares(self, item: Item, p: Any) -> str:
-        known = {each.key: x for each, x in zip(item.criteria, p.tolist(), strict=True)}
-        known = {key: x for key, x in known.items() if not math.isnan(x)}
-        rows = explain_criteria(
-            item, known, threshold=self._threshold, negative=self._rule.negative
-        )
-        told = [
-            {"criterion": row.criterion.text, "points": row.criterion.points,
-             "probability": row.probability, "is_met": row.is_met, "share": row.share}
-            for row in rows
-        ]  # fmt: skip
-        return encode_json(without_nan(told)).decode()
 
     def sum_up(self, **about: Any) -> CriteriaScores:
         """Return the figures of the file; the means are clipped at last."""

@@ -43,7 +43,7 @@ from voirdire.rubrics.wording import (
     strip_dress,
 )
 from voirdire.studies.certificate import certify
-from voirdire.studies.rubric_reading import PROMPTS, read_by_model
+from voirdire.studies.rubric_reading import PROMPTS, ModelReading, read_by_model
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Criterion
     from voirdire.rewards.verdict_source import StoredSource
-    from voirdire.studies.rubric_reading import ModelReading
 
 __all__ = ["CriterionFinding", "FindingKind", "RubricCheck", "TagFinding", "check_rubric"]
 
@@ -285,7 +284,7 @@ def check_rubric(
         raise NoDataError(msg)
     told: dict[str, Any] = {"settings": settings, "progress": progress}
     replies = StoredReplies(store, retry_failures)
-    by_model = None
+    by_model = ModelReading()
     if judge is not None:
         by_model = read_by_model(source, layout, judge=judge, replies=replies, **told)
     elif settings:
@@ -326,10 +325,10 @@ def check_rubric(
         dropped=tuple(known.dropped),
         output=None if output is None else str(output),
         certificate=certificate,
-        asked=None if by_model is None else by_model.judge,
-        n_lists=0 if by_model is None else by_model.n_lists,
-        n_unread=0 if by_model is None else by_model.n_unread,
-        calls=() if by_model is None else by_model.calls,
+        asked=by_model.judge,
+        n_lists=by_model.n_lists,
+        n_unread=by_model.n_unread,
+        calls=by_model.calls,
     )
 
 
@@ -383,11 +382,11 @@ class _Rubrics:
                      avoiding=tuple(avoiding[:3]), doing=tuple(doing[:3]))  # fmt: skip
 
     def list_findings(
-        self, negative: Negative | None, by_model: ModelReading | None
+        self, negative: Negative | None, by_model: ModelReading
     ) -> Iterator[CriterionFinding]:
         """List what a model says, and what words show where it says nothing."""
-        chances = {} if by_model is None else by_model.chances
-        faults, twofold = chances.get("fault", {}), chances.get("two_claims", {})
+        faults = by_model.chances.get("fault", {})
+        twofold = by_model.chances.get("two_claims", {})
 
         def is_good(text: str) -> bool | None:
             if text in faults:
@@ -399,7 +398,7 @@ class _Rubrics:
         mostly_good = fined.count(True) > fined.count(False)
         meaning = negative or ("met_is_good" if mostly_good else "met_is_bad")
         at_odds: set[str] = set()
-        for (text, other), (kind, n) in ({} if by_model is None else by_model.pairs).items():
+        for (text, other), (kind, n) in by_model.pairs.items():
             both = [self.texts[text], self.texts[other]]
             is_fined, is_paid = (all(x[2] < 0 for x in both), all(x[1] > 0 for x in both))
             if kind == "contradiction":  # two faults may both be fined
@@ -601,21 +600,13 @@ def _examine_tags(
             n_answers=n,
             share_met=math.nan if met is None else met,
             share_changed=math.nan if share is None else share,
-            **_sum_up(results.get(tag)),
+            finding=None if tag not in results else results[tag].finding,
+            winning_rate=math.nan if tag not in results else results[tag].winning_rate,
+            advantage=math.nan if tag not in results else results[tag].advantage_probability,
         )
         for tag, n, met, share in counted.iter_rows()
     ]
     return tuple(rows), certificate
-
-
-def _sum_up(result: Any) -> dict[str, Any]:
-    if result is None:
-        return {}
-    return {
-        "finding": result.finding,
-        "winning_rate": result.winning_rate,
-        "advantage": result.advantage_probability,
-    }
 
 
 # What to keep ------------------------------------------------------------------------------------

@@ -92,8 +92,8 @@ class ModelReading:
 
     Attributes
     ----------
-    judge : str
-        Its name.
+    judge : str or None
+        Its name; None where none was asked.
     chances : mapping of str to (mapping of str to float)
         For ``"fault"`` and ``"two_claims"`` by text the mean probability.
     pairs : mapping of (str, str) to list
@@ -105,12 +105,12 @@ class ModelReading:
         Of both rounds.
     """
 
-    judge: str
-    chances: Mapping[str, Mapping[str, float]]
-    pairs: Mapping[tuple[str, str], Sequence[Any]]
-    n_lists: int
-    n_unread: int
-    calls: tuple[CallSummary, ...] = field(repr=False)
+    judge: str | None = None
+    chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], Sequence[Any]] = field(default_factory=dict)
+    n_lists: int = 0
+    n_unread: int = 0
+    calls: tuple[CallSummary, ...] = ()
 
 
 def read_by_model(

@@ -14,7 +14,7 @@ from voirdire.io import read_items
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge, judge_file
 from voirdire.models import Capabilities
 from voirdire.records import Criterion, Item, Reply
-from voirdire.rewards import explain_criteria, read_signs, score_criteria
+from voirdire.rewards import read_signs, score_criteria
 
 CHANCES = {}
 
@@ -203,16 +203,18 @@ def test_a_criterion_without_an_answer_is_missing_and_never_0(tmp_path):
     path = write(tmp_path / "a.jsonl", rows)
     judge(path, tmp_path / "v.parquet", Model(refuses=["refused"]))
 
-    found = score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet")
+    found = score_criteria(path, tmp_path / "s.parquet", verdicts=tmp_path / "v.parquet",
+                           explain=True)  # fmt: skip
     scores = pl.read_parquet(tmp_path / "s.parquet").to_dicts()
 
     assert scores[1]["score"] is None
     assert scores[1]["missing"] == "no answers"
+    [lost] = json.loads(scores[1]["criteria"])
+    assert (lost["is_met"], lost["share"]) == (None, None)
+    shares = [row["share"] for row in json.loads(scores[0]["criteria"])]
+    assert shares == [chance_of(text) > 0.5 and 0.5 for text in ("good one", "bad one")]
+    assert sum(shares) == scores[0]["score"]
     assert (found.n_missing, dict(found.missing)) == (1, {"no answers": 1})
-    item = Item(id="1", response="x", criteria=tuple(Criterion(text=t) for t in ("one", "two")))
-    rows = explain_criteria(item, {item.criteria[0].key: 0.9})
-    assert (rows[0].is_met, rows[0].share) == (True, 1.0)
-    assert rows[1].is_met is None
 
 
 def test_signs_are_settled_before_anything_pays(tmp_path):
