@@ -17,7 +17,7 @@ from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.alignment import unit_of
 from voirdire.stats.intervals import check_units
-from voirdire.stats.label_arrays import LabelSets, intersection_and_union
+from voirdire.stats.label_arrays import LabelSets, intersection_and_union, is_present
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -223,11 +223,11 @@ def _find_labels(matrix: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     is_number = matrix.dtype.kind == "f"
     if is_number or matrix.max(initial=-1) >= _WIDEST_TABLE:
         columns = np.ascontiguousarray(matrix.T)
-        missing = np.isnan(columns) if is_number else columns < 0
-        values = np.unique(columns[~missing])
-        codes = np.searchsorted(values, columns)
-        codes[missing] = -1
-        return values, codes.astype(_smallest_type(values))
+        known = is_present(columns)
+        values = np.unique(columns[known])
+        codes = np.full(columns.shape, -1, dtype=_smallest_type(values))
+        codes[known] = np.searchsorted(values, columns[known])
+        return values, codes
     seen = np.zeros(int(matrix.max(initial=-1)) + 2, dtype=np.bool_)
     blocks = [slice(n, n + _ITEMS_AT_ONCE) for n in range(0, len(matrix), _ITEMS_AT_ONCE)]
     for block in blocks:  # to bound memory
