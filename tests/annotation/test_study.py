@@ -73,7 +73,7 @@ def test_a_study_goes_on_with_further_people_and_items_under_the_same_rubric(sto
     assert len(same.tasks(same.seat_named("dan").number)) >= 50
     with pytest.raises(InputError, match="must have the text that people are labelling"):
         start(store, items=make_items(1, other="another"))
-    with pytest.raises(InputError, match="settings must stay as they were"):
+    with pytest.raises(InputError, match=r"`per_item` must stay as it was .* None, got 2"):
         start(store, per_item=2)
 
 
@@ -130,9 +130,12 @@ def test_whoever_left_by_mistake_goes_on_by_a_new_link_where_everybody_labels_ev
 def test_what_a_table_could_not_hold_begins_no_study(store):
     with pytest.raises(InputError, match="name must be a short text and no formula, got '=ben'"):
         start(store, annotators=("ana", "=ben"))
-    odd = type(make_items(1)[0])(id="-1", response="")
-    with pytest.raises(InputError, match="ids of items must not begin like a formula, got '-1'"):
+    odd = type(make_items(1)[0])(id="-x", response="")
+    with pytest.raises(InputError, match="ids of items must not begin like a formula, got '-x'"):
         start(store, items=[odd])
+    signs = ALL_KINDS.replace("warm, plain", '"+", plain')
+    with pytest.raises(InputError, match=r"labels must not begin like a formula, got '\+'"):
+        start(store, rubric=signs)
 
     assert store.studies() == []
 
@@ -170,6 +173,35 @@ def test_labels_of_all_kinds_are_read_back_by_the_reader_of_labels(store, tmp_pa
         assert rows["item-0"] == value, name
     table = read_labels(path, role="annotator", question="tone", kind="choice")
     assert [row.reason for row in table.dropped] == ["can't tell"]
+
+
+def test_somebody_known_from_a_file_is_added_like_anybody_and_keeps_the_labels(store, tmp_path):
+    study, _ = start(store, 5)
+    path = tmp_path / "old.csv"
+    path.write_text("item,annotator,label\nitem-0,dan,true\n")
+    study.take_labels([path])
+    with pytest.raises(InputError, match="of whom a file has labels"):
+        study.renew_link("dan")
+
+    secret = study.add_person("dan")
+
+    seat = study.find_seat(secret)
+    assert (seat.name, seat.role) == ("dan", "annotator")
+    done = [study.is_done(seat.number, task) for task in study.tasks(seat.number)]
+    assert (len(done), done.count(True)) == (5, 1)
+    assert list(start(store, 5, annotators=("ana", "ben", "chi", "dan"))[1]) == []
+
+
+def test_whoever_leaves_says_how_many_items_nobody_gets(store):
+    study, _ = start(store, 60, per_item=2)
+    tasks = study.tasks(0)
+    put(store, study, [answer(0, task.item, True) for task in tasks if not task.turn])
+
+    n_short = study.revoke("ben")
+
+    owed = [k for k, people in enumerate(study.people) if 1 in people]
+    assert n_short == len(owed) > 0
+    assert study.revoke("ana") == 0
 
 
 def test_codes_stand_for_names_and_leave_notes_out(store):
@@ -226,6 +258,9 @@ def test_a_label_that_is_corrected_in_its_file_counts_as_it_is_now(store, tmp_pa
     again = open_study(store)
     put(store, again, [answer(0, "item-0", False)])
     assert take("true") == (0, ["false"])  # the file says what it said; the person changed it since
+    path.write_text("item,annotator,label\nitem-0,ana,true\n")
+    _, dropped = open_study(store).take_labels([path])
+    assert dropped[0].reason == "it was answered on the page, which stands"
     assert len(store.answers(study.key)) == 4
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from annotation.studies_made import ALL_KINDS, YES_NO, start
 from voirdire.annotation import COORDINATOR, open_study
+from voirdire.io import read_labels
 from voirdire.store import Answer, open_annotations
 
 
@@ -91,6 +92,20 @@ def test_labels_and_gold_are_written_for_examine(place, call, ending):
     assert len(read(place / f"gold.{ending}")) == 1
     assert f"--humans labels.{ending} --judges VERDICTS --kind scale --question quality" in done.err
     assert call("annotate", "export", *about[:2], "-o", "labels.xlsx").code == 1
+
+
+def test_numbers_of_a_scale_are_in_a_table_as_they_were_given(place, call):
+    given = [-2, 19009.75, 0.5, 56028.0]
+    with open_annotations(place / "study.db") as store:
+        start(store, 4, rubric=ALL_KINDS.replace("minimum: 1,", "minimum: -5,"))
+        for k, value in enumerate(given):
+            answer(store, 0, f"item-{k}", value, question="quality")
+
+    call("annotate", "export", "--store", "study.db", "-o", "labels.csv")
+
+    table = read_labels("labels.csv", role="annotator", kind="scale", question="quality")
+    assert table.frame.sort("item")["label"].cast(float).to_list() == given
+    assert table.dropped == ()
 
 
 def test_links_that_were_made_before_a_mistake_are_printed(place, call):

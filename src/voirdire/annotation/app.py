@@ -328,8 +328,7 @@ class AnnotationServer:
         feedback = None
         if task.item in self.study.practice:
             right = practice if isinstance(practice, dict) else {}
-            shown = {name: _turn(value, is_turned) for name, value in right.items()}
-            feedback = {"right": shown, "why": str(item.metadata.get("feedback") or "")}
+            feedback = {"right": right, "why": str(item.metadata.get("feedback") or "")}
         sensitive = item.metadata.get("sensitive")
         return {
             "key": key,
@@ -350,7 +349,8 @@ class AnnotationServer:
     def _is_turned(self, key: str, item: Item) -> bool:
         """Whether the two responses of a pair change sides for this person."""
         is_vote = all(row.kind == "pairwise" for row in self.study.questions)
-        return item.other is not None and is_vote and int(key, 16) % 2 == 1
+        is_turned = item.other is not None and is_vote and int(key, 16) % 2 == 1
+        return is_turned and item.id not in self.study.practice  # its feedback may say A and B
 
     # What it sends --------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence  # noqa: TC003  # options read the annotation
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.annotation.assignment import BLOCK, Task, assign_people, draw_order, list_tasks
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import escape_cell
-from voirdire.records import Item
+from voirdire.records import Dropped, Item
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 from voirdire.store import Answer, Seat
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire.io import LabelTable, Role
-    from voirdire.records import Dropped
     from voirdire.rubrics import Question, Rubric
     from voirdire.store import AnnotationStore
 
@@ -152,6 +151,10 @@ def start_study(
             raise InputError(f"`annotators` must differ, got {', '.join(annotators)}.")
         for name in annotators:
             _check_name(name)
+        for label in (label for row in questions for label in row.labels or ()):
+            if escape_cell(label) != label:
+                msg = f"labels must not begin like a formula, got {shorten(label)!r}. Reword it:"
+                raise InputError(f"{msg} a table of labels would not hold this one as it is.")
         _prepare_items(items, rubric, questions)
         document = {
             "rubric": rubric_to_yaml(rubric),
@@ -166,15 +169,17 @@ def start_study(
         seat = Seat(number=COORDINATOR, name="", role="coordinator", digest=_digest(links[""]))
         store.add_seat(key, seat)
     study = Study(store, key)
-    if settings != study.settings:
-        msg = f"a study's settings must stay as they were, {study.settings}, got {settings}."
-        raise InputError(f"{msg} Take those, or another store.")
+    for field in fields(StudySettings):
+        old, new = (getattr(x, field.name) for x in (study.settings, settings))
+        if old != new:
+            msg = f"`{field.name}` must stay as it was when the study began, {old!r}, got {new!r}."
+            raise InputError(f"{msg} Take that, or another store.")
     if guidelines not in ("", study.guidelines):
         changed = {"guidelines": guidelines, "items": []}
         store.add_document(key, msgspec.json.encode(changed))
     study.add_items(items)
     study.refresh()
-    known = {seat.name for seat in study.seats}
+    known = {seat.name for seat in study.seats if seat.role != "past"}
     return study, links | {x: study.add_person(x) for x in annotators if x not in known}
 
 
@@ -326,16 +331,22 @@ class Study:
         """Add an annotator, and return the secret of the link.
 
         Where everybody labels every item, so does whoever comes later; else those get items from
-        the second block on after the last that somebody has begun.
+        the second block on after the last that somebody has begun. Labels of a file that have the
+        name count as that person's.
         """
         _check_name(name)
-        if name in {seat.name for seat in self.seats}:
+        seats = {seat.name: seat for seat in self.seats}
+        past = seats.get(name)
+        if past is not None and past.role != "past":
             raise InputError(f"annotators must differ, got {name!r} twice. Use another name.")
         secret = secrets.token_urlsafe(16)
         n = 1 + max((seat.number for seat in self.seats), default=COORDINATOR)
         since = 0 if self.settings.per_item is None or n < self.n_planned else self._next_block()
-        seat = Seat(number=n, name=name, digest=_digest(secret), since=since)
-        self._store.add_seat(self.key, seat)
+        link: dict[str, Any] = {"digest": _digest(secret), "since": since}
+        if past is None:
+            self._store.add_seat(self.key, Seat(number=n, name=name, **link))
+        else:
+            self._store.change_seat(self.key, past.number, role="annotator", **link)
         self.refresh()
         return secret
 
@@ -345,6 +356,9 @@ class Study:
         Where everybody labels every item, whoever had left gets all of them again; no item waits.
         """
         seat, secret = self.seat_named(name), secrets.token_urlsafe(16)
+        if seat.role == "past":
+            msg = f"`annotator` must take part, got {name!r}, of whom a file has labels."
+            raise InputError(f"{msg} Add the person first, with `--add`.")
         if seat.left_at is not None and self.settings.per_item is not None:
             msg = f"`annotator` must not have left, got {name!r}, whose items went to the others."
             raise InputError(f"{msg} Let the person go on under another name, with `--add`.")
@@ -352,14 +366,19 @@ class Study:
         self.refresh()
         return secret
 
-    def revoke(self, name: str) -> None:
-        """Take somebody's link away; answers stay, and items further on go to the others."""
+    def revoke(self, name: str) -> int:
+        """Take somebody's link away; answers stay, and items further on go to the others.
+
+        Return how many items nobody gets in place of this person.
+        """
         seat = self.seat_named(name)
         left: dict[str, Any] = {"digest": None}
         if seat.left_at is None:  # who left before has no items further on
             left |= {"until": self._next_block(), "left_at": time.time()}
         self._store.change_seat(self.key, seat.number, **left)
         self.refresh()
+        own = [task for task in self.tasks(seat.number) if task.item in self._places]
+        return sum(not task.turn and not self.is_done(seat.number, task) for task in own)
 
     def _next_block(self) -> int:
         begun = (self._places.get(item, -BLOCK) for _, item, _ in self.states)
@@ -525,7 +544,8 @@ class Study:
 
         A name without a seat gets one, without items. An item that somebody has labelled already is
         not asked of that person again. A label that was taken in before counts again only where the
-        files have another one now; of two files the later counts.
+        files have another one now; of two files the later counts. What somebody answered on the
+        page stands.
         """
         names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
                  for key in self.asked[item.id]}  # fmt: skip
@@ -550,6 +570,12 @@ class Study:
                     labels[seats[rater], item, key] = value
         rows = []
         for (seat, item, key), value in labels.items():
+            own = self.states.get((seat, item, 0), TaskState()).answers.get(key)
+            if own is not None and own.uuid[14:15] != _OF_FILES:
+                name = next(x.name for x in self.seats if x.number == seat)
+                reason = "it was answered on the page, which stands"
+                dropped.append(Dropped(reason=reason, source="labels", item=item, rater=name))
+                continue
             taken = self._taken.get((seat, item, key), [])
             if not taken or taken[-1] != value:
                 told = f"{self.key}\0{seat}\0{item}\0{key}\0{len(taken)}"
@@ -692,7 +718,9 @@ def write_label(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return short if float(short := f"{value:g}") == value else repr(value)
+    return str(value)
 
 
 def check_value(question: Question, value: Any) -> bool:

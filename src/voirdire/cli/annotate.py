@@ -186,11 +186,16 @@ def change_command(
             read = _read_items(items, found.rubric, columns=columns, format=format)
             say(f"items added: {found.add_items(read):,}")
         for name in _split(revoke):
-            found.revoke(name)
+            n_short = found.revoke(name)
+            if n_short and found.settings.per_item is not None:
+                say(f"{name} leaves {n_short:,} items that nobody gets in that place: they will "
+                    "have a label less.")  # fmt: skip
         links: dict[str, str] = {}
         try:
             for name in _split(add):
                 links[name] = found.add_person(name)
+                if not found.tasks(found.seat_named(name).number):
+                    say(f"{name} gets no items: all of them are given out. Add items.")
             for name in _split(new_link):
                 links[name] = found.renew_link("" if name == "coordinator" else name)
         finally:  # those that were made are printed once

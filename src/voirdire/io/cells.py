@@ -35,6 +35,7 @@ __all__ = [
     "check_sorts",
     "count_no_answers",
     "find_kind",
+    "is_cannot_tell",
     "label_text",
     "read_written_numbers",
     "unfold_choices",
@@ -170,7 +171,7 @@ def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) 
 def _is_given(value: Any, missing: Sequence[str]) -> bool:
     if isinstance(value, str):
         text = value.strip()
-        return bool(text) and text not in missing and not _is_cannot_tell(text)
+        return bool(text) and text not in missing and not is_cannot_tell(text)
     return value is not None and not isinstance(value, Failure)
 
 
@@ -396,7 +397,7 @@ class CellReader:
         if not text or text in self.missing:
             is_empty = isinstance(raw, str) and not text and "" not in self.missing
             return frozenset() if is_empty and self.kind == "multilabel" else _MISSING
-        if _is_cannot_tell(text) and raw not in self._known:
+        if is_cannot_tell(text) and raw not in self._known:
             return _CANT_TELL
         if self.kind == "multilabel":
             return self._read_set(self._parts(text) if isinstance(raw, str) else None, raw)
@@ -435,7 +436,7 @@ class CellReader:
             return self._unreadable(raw)
         labels = frozenset(str(format_name(label) or label) for label in found)
         alone = next(iter(labels)) if len(labels) == 1 else ""
-        is_none = _is_cannot_tell(alone) and alone not in self._known
+        is_none = is_cannot_tell(alone) and alone not in self._known
         return _CANT_TELL if is_none else labels
 
     def _unreadable(self, raw: Any) -> Unreadable:
@@ -451,7 +452,8 @@ def _unreadable(raw: Any, rule: str, way_out: str = "") -> Unreadable:
     return Unreadable(reason=f"unknown label: must be {rule}, got {shorten(text)!r}{way_out}")
 
 
-def _is_cannot_tell(text: str) -> bool:
+def is_cannot_tell(text: str) -> bool:
+    """Whether a word says that somebody could not tell."""
     return text.strip().casefold().replace("’", "'") in CANNOT_TELL
 
 

@@ -664,11 +664,16 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """Characters that begin a formula in spreadsheets, in some languages also in full width."""
 
 
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+
 def escape_cell(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula, and end lines by LF.
 
-    A carriage return within quotes is a new row to some programs.
+    A carriage return within quotes is a new row to some programs. A number is no formula.
     """
+    if _PLAIN_NUMBER.fullmatch(text):
+        return text
     begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_FORMULA_STARTS)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return f"'{text}" if begins_so else text

@@ -25,6 +25,7 @@ from voirdire.io.cells import (
     check_sorts,
     count_no_answers,
     find_kind,
+    is_cannot_tell,
     read_written_numbers,
     unfold_choices,
 )
@@ -763,7 +764,10 @@ class _Reader:
             if cells.kind == "multilabel" and request.separator:
                 parts = (part.strip() for each in used for part in each.split(request.separator))
                 used = sorted({*parts})
-            words = [each for each in used if each and each not in (*sure, *declared)]
+            words = [
+                each for each in used
+                if each and each not in (*sure, *declared) and not is_cannot_tell(each)
+            ]  # fmt: skip
             is_short = len(words) <= _MOST_NAMES and max(map(len, words)) <= _LONGEST_NAME
             known = f"labels={words}" if is_short else "`labels`"
             raise InputError(

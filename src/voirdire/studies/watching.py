@@ -538,7 +538,8 @@ def apply_stop(
                 cautions=(*row.cautions, *([changed] if n_changed else [])),
             )
     if not decided:
-        listing = list_names([f"{each.judge} at ε = {each.plan.epsilon:g}" for each in stop])
+        known = dict.fromkeys(f"{each.judge} at ε = {each.plan.epsilon:g}" for each in stop)
+        listing = list_names([*known])
         msg = f"the stop is of {listing or 'no judge'}, and none of them is examined so."
         raise InputError(f"{msg} Name its ε with `--epsilon`, and its judges.")
     results = [decided.get(place, row) for place, row in enumerate(examination.results)]
