@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from pathlib import Path
 
-    from sqlalchemy import URL
-
     from voirdire._types import Language
     from voirdire.studies import LabellingProgress, WatchedJudge
 
@@ -196,7 +194,7 @@ class CoordinatorPages:
                 raise
 
 
-def _make_pages(pipe: Connection, url: URL, key: str, answers: Answers) -> None:
+def _make_pages(pipe: Connection, url: Any, key: str, answers: Answers) -> None:
     """Make pages until the server has ended; a study is measured once for all that it holds."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     with suppress(AttributeError):  # elsewhere than on Windows
