@@ -267,7 +267,8 @@ def test_a_verdict_that_failed_is_a_failure(tmp_path):
         ('=HYPERLINK("http://x","0.9")', '\'=HYPERLINK("http://x","0.9")'),
         ("=1+1", "'=1+1"),
         ("+1", "'+1"),
-        ("-1", "'-1"),
+        ("-1", "-1"),  # a number, which a label may be
+        ("-1+2", "'-1+2"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"),
         ("  =1", "'  =1"),
