@@ -250,6 +250,7 @@ def test_what_no_table_holds_is_refused_in_one_line(read, monkeypatch, text, mes
         read(text)
 
 
+@pytest.mark.ci
 def test_rows_of_a_million_keys_are_refused(read):
     row = json.dumps({"item": 1} | {str(n): "y" for n in range(1_000_000)})
 

@@ -296,8 +296,10 @@ def _normal_scores(
     """Return statistics, and the normal quantiles of their p-values."""
     places = np.linspace(_FURTHEST, _NEAREST, max(5, 1_000 // n_items))
     boundary = Boundary(epsilon, mode)
-    cuts = (_cuts(boundary, n_items, place) for place in places.tolist())
-    p_values = [_largest_probability(boundary, n_items, each) for each in cuts]
+    cuts = [_cuts(boundary, n_items, place) for place in places.tolist()]
+    regions = {each.tobytes(): each for each in cuts}  # of few items there are few
+    known = {key: _largest_probability(boundary, n_items, x) for key, x in regions.items()}
+    p_values = [known[each.tobytes()] for each in cuts]
     return places, ndtri(np.clip(p_values, 1e-15, 1 - 1e-15))
 
 
