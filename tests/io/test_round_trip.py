@@ -16,9 +16,10 @@ OURS = {
     *("item", "id", "question", "cluster", "annotator", "judge", "rater"),
     *("label", "value", "probability", "failure"),
 }
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
-    lambda name: name.strip() and name not in OURS
-)
+# A header with NUL is refused.
+NAMES = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+).filter(lambda name: name.strip() and name not in OURS)
 # A word that may mean no answer, such as a dash, must be declared.
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6).map(lambda word: f"w{word}w")
 CODES = {1, 8, 9, 88, 99, 888, 999, 9999}
