@@ -158,7 +158,9 @@ def test_a_long_list_is_parted_and_an_answer_that_fails_is_said(tmp_path):
 
     assert (check.n_lists, check.n_unread, check.findings) == (3, 1, ())
     assert "a defect may be missed there" in html_page(check)
-    with pytest.raises(InputError, match="`judge` must be one language model"):
+    with pytest.raises(
+        InputError, match="`judge` must be a language model, which reads criteria, got 'local'"
+    ):
         check_rubric(path, judge="local")
 
 
@@ -327,15 +329,17 @@ def test_criteria_that_differ_in_a_sign_or_a_word_are_kept(tmp_path, texts):
 
 def test_what_to_keep_has_the_names_that_verdicts_have_and_replaces_nothing(tmp_path):
     rows = [
-        {"prompt": "p", "criteria": ["Is kind", "is kind."]},
+        {"id": None, "prompt": "p", "criteria": ["Is kind", "is kind."]},
         {"prompt": "q", "criteria": ["A"]},
+        {"item": "x", "prompt": "r", "criteria": ["A"]},
     ]
     path, kept = write(tmp_path / "rows.jsonl", rows), tmp_path / "kept.jsonl"
 
     check = check_rubric(path, output=kept)
 
     written = [json.loads(line) for line in kept.read_text().splitlines()]
-    assert [row["id"] for row in written] == ["rows:1", "rows:2"]
+    assert [row.get("id") for row in written] == ["rows:1", "rows:2", None]
+    assert written[2]["item"] == "x"
     assert (check.n_left_out, written[0]["criteria"]) == (1, ["Is kind"])
     with pytest.raises(InputError, match="must not exist yet"):
         check_rubric(path, output=kept)
@@ -451,6 +455,6 @@ def test_files_of_rubrics_are_checked_as_before_and_rows_stand_alone(tmp_path, c
     code, _, said = call("rubric", "check", rows, "--judge", "rules")
     idle, _, alone_too = call("rubric", "check", rows, "--mode", "single")
 
-    assert (code, "must be a language model, got 'rules'" in said) == (1, True)
+    assert (code, "which reads criteria, got 'rules'" in said) == (1, True)
     assert (idle, "`--judge` is not given" in alone_too) == (2, True)
     assert re.search("go with a file of rows", alone)

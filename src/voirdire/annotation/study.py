@@ -572,6 +572,8 @@ class Study:
         for (seat, item, key), value in labels.items():
             own = self.states.get((seat, item, 0), TaskState()).answers.get(key)
             if own is not None and own.uuid[14:15] != _OF_FILES:
+                if own.value == value:
+                    continue
                 name = next(x.name for x in self.seats if x.number == seat)
                 reason = "it was answered on the page, which stands"
                 dropped.append(Dropped(reason=reason, source="labels", item=item, rater=name))

@@ -20,6 +20,7 @@ from voirdire.io.files import RowError
 from voirdire.io.items import open_items, stream_items
 from voirdire.io.label_reading import read_labels
 from voirdire.io.rows import stream_rows
+from voirdire.io.shapes import ID_COLUMNS
 from voirdire.judging import CallSummary  # noqa: TC001  # as above
 from voirdire.judging.outputs import (
     check_place,
@@ -632,12 +633,11 @@ def _write_kept(
         msg = f"`output` must not exist yet, got {str(output)!r}. Remove it, or name another."
         raise InputError(msg)
     out_beside: dict[str, set[str]] = {}
-    for (one, other), (kind, _) in pairs.items():
-        if one != other:
-            out_beside.setdefault(one, set()).add(other)
-        if kind == "contradiction":
-            out_beside.setdefault(other, set()).add(one)
-    key = (layout.columns or {}).get("id", "id")
+    both = [(other, one) for (one, other), (kind, _) in pairs.items() if kind == "contradiction"]
+    for one, other in (*pairs, *both):
+        out_beside.setdefault(one, set()).update({other} - {one})
+    declared = (layout.columns or {}).get("id")
+    id_columns = ID_COLUMNS if declared is None else (declared,)
     with unfinished_folder(target) as folder, explain_write_errors(target):
         part = folder / "kept.jsonl"
         with part.open("wb") as file:
@@ -650,6 +650,8 @@ def _write_kept(
                         kept[each.text] = place
                 column, written = list_criteria(row)
                 if kept and column is not None:
-                    rest = {column: [written[place] for place in kept.values()]}
-                    file.write(encode_json({key: name} | row | rest) + b"\n")
+                    rest: dict[str, Any] = {column: [written[place] for place in kept.values()]}
+                    if all(row.get(key) is None for key in id_columns):
+                        rest[id_columns[0]] = name
+                    file.write(encode_json(row | rest) + b"\n")
         publish(part, target)

@@ -16,8 +16,9 @@ from voirdire.io.declared import ItemReading
 from voirdire.io.files import RowError
 from voirdire.io.items import stream_items
 from voirdire.judging.answering import open_if_paid
-from voirdire.judging.binding import BoundJudge, plan_judging
+from voirdire.judging.binding import plan_judging
 from voirdire.judging.call_plan import hash_item
+from voirdire.judging.local.judge import BUNDLED
 from voirdire.judging.run import judge_batches
 from voirdire.judging.summary import RunRecord
 from voirdire.models.port import RULES
@@ -125,11 +126,13 @@ def read_by_model(
     """Ask about each list of criteria in one call, then about the pairs that it may hold."""
     rubric = load_rubric("criteria")
     rubric = replace(rubric, questions=(replace(rubric.questions[0], text=_LEAD),))
-    plan = plan_judging(judge, rubric, settings=settings)
-    if not isinstance(plan.judge, BoundJudge) or plan.judge.judge.chat_model.name == RULES:
-        msg = f"`judge` must be a language model, got {plan.judge.name!r}. Name one."
+    named = getattr(judge, "name", judge)
+    if named in (BUNDLED, RULES):
+        msg = f"`judge` must be a language model, which reads criteria, got {named!r}. Name one."
         raise InputError(msg)
-    language = plan.judge.judge.language
+    plan = plan_judging(judge, rubric, settings=settings)
+    bound: Any = plan.judge  # of a rubric about criteria it is a language model's
+    language: Language = bound.judge.language
     make_item = partial(_list_criteria, language=language)
     reading: Any = vars(layout) | {"criteria": True, "make_item": make_item, "columns": {}}
     found = _Answers(language)
