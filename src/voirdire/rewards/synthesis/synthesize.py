@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as replace_fields
-from functools import cache
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
@@ -27,13 +23,10 @@ from msgspec.structs import replace
 from voirdire._messages import shorten
 from voirdire._types import Threshold  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import change_fields
-from voirdire.documents import document_from_text, hash_content
 from voirdire.errors import CostLimitReachedError, InputError, NoDataError
 from voirdire.io.items import ItemBatch, ItemReader, open_items
 from voirdire.judging import LlmJudge
-from voirdire.judging.asking import Answers
 from voirdire.judging.binding import note_distrust, plan_judging
-from voirdire.judging.calls import Call
 from voirdire.judging.engine import ModelEngine, make_engine
 from voirdire.judging.items import read_items_in_memory
 from voirdire.judging.outputs import (
@@ -45,30 +38,27 @@ from voirdire.judging.outputs import (
     publish,
     unfinished_folder,
 )
-from voirdire.judging.prompts import escape_invisible, fence_item, new_nonce, pick_language
+from voirdire.judging.prompts import escape_invisible, pick_language
 from voirdire.judging.run import run_engine
 from voirdire.judging.settings import StoredReplies
 from voirdire.judging.summary import JudgingProgress, RunRecord
 from voirdire.judging.tables import make_verdicts
-from voirdire.models import ChatRequest
-from voirdire.records import Dropped, Item, Message
+from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
-from voirdire.records.reasoning import strip_reasoning
 from voirdire.records.replies import CallSummary
 from voirdire.records.tables import Tabular
 from voirdire.rewards.settings import SynthesisSettings
 from voirdire.rewards.synthesis.recipes import draw_traits, load_recipes, make_seed
+from voirdire.rewards.synthesis.writing import Writing, choose_words, read_words
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Generator, Sequence
 
-    from voirdire._types import ReplyForm
     from voirdire.judging.caller import CallCounts
     from voirdire.judging.combine import ItemVerdict
     from voirdire.judging.jury import JudgeLike
     from voirdire.models import ChatModel
-    from voirdire.records import Reply
     from voirdire.rewards.synthesis.recipes import Recipes, Slot
     from voirdire.rubrics import Rubric
 
@@ -82,6 +72,13 @@ __all__ = [
 
 _PROMPTS_AT_ONCE = 200
 """Prompts that are worked on together; memory holds their completions."""
+
+_LARGEST_SEED = 2**31
+"""Servers accept seeds below this."""
+
+_HOTTEST = 2.0
+_WARMER = 0.1
+"""Each further draft has a higher temperature, so that it differs where a server ignores seeds."""
 
 _SUFFIX = ".jsonl"
 _ROW = (
@@ -608,7 +605,7 @@ class _Run:
         self, replies: StoredReplies, stopping: threading.Event | None
     ) -> Generator[_Completion]:
         """Give the completions of each prompt, in the order of the prompts."""
-        prompts, writing = iter(self._prompts), _Writing(self._writer, self.settings)
+        prompts, writing = iter(self._prompts), Writing(self._writer, self.settings)
         self._writing = ModelEngine(cast("Any", writing), replies)
         self._verifying = make_engine(self._judging, replies)
         told: dict[str, Any] = {"report": None if self._progress is None else self._tell}
@@ -721,7 +718,7 @@ class _Run:
     def _write_task(self, completion: _Completion) -> str:
         """Write the system message, which holds no part of the conversation."""
         language, recipes = self._writer.language, self._recipes
-        words, asked = _choose_words(language), _read_words()
+        words, asked = choose_words(language), read_words()
         points = {}
         for name, state in completion.traits.wanted.items():
             # where the language has no words, the other language is used
@@ -850,100 +847,3 @@ class _Run:
             judge_calls=self._record.summarize_calls(),
             notes=(*judging.notes, *note_distrust(judging.judge), *lacking),
         )
-
-
-# Words -----------------------------------------------------------------------------------------
-
-_LARGEST_SEED = 2**31
-"""Servers accept seeds below this."""
-
-_HOTTEST = 2.0
-_WARMER = 0.1
-"""Each further draft has a higher temperature, so that it differs where a server ignores seeds."""
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-@cache
-def _read_words() -> dict[str, Any]:
-    text = (files("voirdire") / "data" / "writer.yaml").read_text(encoding="utf-8")
-    words: dict[str, Any] = document_from_text(text, source="writer.yaml", what="words").value
-    return words
-
-
-def _choose_words(language: str) -> dict[str, str]:
-    return {part: texts[language] for part, texts in _read_words()["words"].items()}
-
-
-@dataclass
-class _Writing:
-    """What an engine asks of a judge: one call about each draft, found by all it depends on."""
-
-    judge: LlmJudge
-    settings: SynthesisSettings
-    name = "write"
-    places = (0,)
-    seed = None
-    shares_fence = False
-    asks_reasons = False
-    questions = (None,)
-
-    def __post_init__(self) -> None:
-        writer = self.judge
-        self.words = _choose_words(writer.language)
-        self.rubric, self.calls, self.specs = SimpleNamespace(questions=(None,)), self, (self,)
-        self.described = {"name": writer.name, "writes": "completions", "language": writer.language}
-        self.reply_fingerprint = hash_content(
-            {
-                "writes": _read_words()["version"],
-                "words": list(self.words.values()),
-                "model": dict(writer.chat_model.settings),
-                "max_tokens": self.settings.max_tokens,
-            }
-        )
-
-    def needs_calls(self, _item: Item) -> bool:
-        """Whether anything is asked about a draft: always."""
-        return True
-
-    def apply_rules(self, _item: Item) -> dict[int, Any]:
-        """Return what rules in code answer: nothing."""
-        return {}
-
-    def calls_of(self, _item: Item) -> _Writing:
-        """Give the calls about a draft: one."""
-        return self
-
-    def calibrators_of(self, _n_questions: int) -> tuple[()]:
-        """Calibrate nothing."""
-        return ()
-
-    def call(self, item: Item, *, key: bytes, nonce: str | None = None) -> Call[Answers]:
-        """Make the call about a draft."""
-        about = item.metadata
-
-        def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
-            shown = fence_item(item.prompt, {}, nonce=nonce or new_nonce())
-            content = f"{self.words['opening']}\n{shown}\n{self.words['closing']}"
-            return ChatRequest(
-                messages=(
-                    Message(role="system", content=about["task"]),
-                    Message(role="user", content=content),
-                ),
-                form="text",
-                max_tokens=self.settings.max_tokens,
-                temperature=about["temperature"],
-                seed=about["seed"],
-            )
-
-        return Call(item=key, name=self.name, request=request, read=_read_draft)
-
-
-def _read_draft(reply: Reply) -> Answers:
-    """Read a draft from a reply, and what is wrong with its text."""
-    answer = strip_reasoning(_SURROGATES.sub("\ufffd", reply.text))
-    text = (answer or "").strip()
-    fault = "" if text else "empty reply"
-    if reply.finish_reason == "length" or answer is None:
-        fault = "cut off: the reply ended at its most tokens"
-    return Answers(values=((text, fault),))
