@@ -56,7 +56,7 @@ def test_a_judge_that_costs_nothing_has_no_figure_of_its_cost():
 
 def test_calls_failures_and_cost_of_a_language_model_are_counted():
     def answered(request):
-        said = "nonsense" if "bad" in request.messages[-1].content else '{"sorry": 0.5}'
+        said = "nonsense" if "poor" in request.messages[-1].content else '{"sorry": 0.5}'
         return Reply(text=said, usage=Usage(1_000_000, 0))
 
     judge = LlmJudge(
@@ -72,7 +72,7 @@ def test_calls_failures_and_cost_of_a_language_model_are_counted():
         app = create_app(live, settings=ServerSettings(behavior="b"))
         async with app.router.lifespan_context(app):
             asked = AskedApp(app)
-            await asked.post([{"response": "good"}, {"response": "bad"}])
+            await asked.post([{"response": "good"}, {"response": "poor"}])
             return await asked.figures()
 
     found = asyncio.run(ask())
