@@ -9,7 +9,7 @@ import pytest
 
 from annotation.asked import HOST, Client, row
 from annotation.studies_made import ALL_KINDS, make_items, start
-from voirdire.annotation import create_annotation_app, open_study, serve_study
+from voirdire.annotation import AnnotationApp, open_study, serve_study
 from voirdire.errors import InputError
 from voirdire.records import Criterion, Message
 from voirdire.rubrics import load_rubric, rubric_to_yaml
@@ -33,7 +33,7 @@ def store(tmp_path):
 
 def enter(store, *args, name="ana", public_url=None, **more):
     study, links = start(store, *args, **more)
-    client = Client(create_annotation_app(store, study, public_url=public_url))
+    client = Client(AnnotationApp(store, study, public_url=public_url))
     client.enter(links[name])
     return client, study, links
 
@@ -48,7 +48,7 @@ def test_a_link_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(store):
     assert "Secure" not in cookie
     assert client.enter("wrong")[0] == client.enter("")[0] == 401
     assert client.ask("GET", "/label/tasks")[0] == 401
-    behind = Client(create_annotation_app(store, open_study(store), public_url="https://x.org"))
+    behind = Client(AnnotationApp(store, open_study(store), public_url="https://x.org"))
     _, headers, _ = behind.ask("POST", "/in", {"secret": links["ben"]}, origin="https://x.org")
     assert "Secure" in headers["set-cookie"]
 
@@ -109,9 +109,11 @@ def test_rows_of_other_seats_tasks_and_of_no_form_are_refused(store):
 
     assert client.send(row(task, True))["saved"] == []
     own = client.tasks()["tasks"][0]
-    odd = [row(own, True) | change for change in ({"uuid": "x"}, {"action": "delete"})]
-    odd += [row(own, 1, "", action="flag"), row(own, "x" * 2_001, action="note")]
+    odd = [row(own, 1, "", action="flag"), row(own, "x" * 2_001, action="note")]
+    odd += [row(own, True, action="undo")]
     assert client.send(*odd)["saved"] == []
+    for change in ({"uuid": "x"}, {"action": "delete"}, {"seconds": -1.0}):
+        assert client.ask("POST", "/label/answers", [row(own, True) | change])[0] == 400
     deep = json.dumps([row(own, 1)]).replace('"value": 1', f'"value": {"[" * 9_999}{"]" * 9_999}')
     for body in (
         b"",
@@ -289,7 +291,7 @@ def test_a_server_beyond_this_machine_needs_its_public_address(store):
     for url in ("http://label.example.org", "https://x.org/path", "label.example.org"):
         with pytest.raises(InputError, match="`public_url` must be like https"):
             serve_study(store, study, public_url=url)
-    client = Client(create_annotation_app(store, study, public_url="https://label.example.org"))
+    client = Client(AnnotationApp(store, study, public_url="https://label.example.org"))
     assert client.ask("GET", "/", host="label.example.org")[0] == 200
     assert client.ask("GET", "/", host="other.example.org")[0] == 403
     assert HOST.startswith("127.0.0.1")
@@ -305,7 +307,7 @@ def split_study(store, tmp_path):
         f"{item},polite,gpt-secret,true\n" for item in study.order
     )
     (tmp_path / "judge.csv").write_text(judge)
-    app = create_annotation_app(store, study, judges=[tmp_path / "judge.csv"])
+    app = AnnotationApp(store, study, judges=[tmp_path / "judge.csv"])
     clients = {}
     for name in ("ana", "ben", "chi"):
         clients[name] = Client(app)
@@ -345,7 +347,7 @@ def test_the_coordinator_alone_sees_how_the_study_goes(store, tmp_path):
 
 def test_the_coordinators_page_has_every_answer_that_is_stored_when_it_is_opened(store):
     study, links = start(store, 12)
-    app = create_annotation_app(store, study)
+    app = AnnotationApp(store, study)
     ana, coordinator = Client(app), Client(app)
     ana.enter(links["ana"])
     coordinator.enter(links[""])

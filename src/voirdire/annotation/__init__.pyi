@@ -1,4 +1,4 @@
-from voirdire.annotation.app import create_annotation_app as create_annotation_app
+from voirdire.annotation.app import AnnotationApp as AnnotationApp
 from voirdire.annotation.app import serve_study as serve_study
 from voirdire.annotation.assignment import Task as Task
 from voirdire.annotation.assignment import assign_people as assign_people

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import math
 import re
 import time
 from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -27,17 +25,18 @@ from voirdire.annotation.coordinator import CoordinatorPages, read_judges
 from voirdire.annotation.study import MOST_NOTE, TaskState, check_value
 from voirdire.errors import InputError
 from voirdire.reporting.colours import theme_css
+from voirdire.reporting.pages.frame import LANGUAGE_TAGS, make_environment
 from voirdire.reporting.pages.speech import Speaker
 from voirdire.store import Answer
-from voirdire.web.app import is_loopback
-from voirdire.web.server import bind
+from voirdire.store.annotation_store import Action  # noqa: TC001  # rows are read by this type
+from voirdire.web.app import is_loopback, is_own_name
+from voirdire.web.server import UVICORN, bind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
-    from jinja2 import Environment
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -50,61 +49,40 @@ if TYPE_CHECKING:
 
     Endpoint: TypeAlias = "Callable[[Request, Seat], Any]"
 
-__all__ = ["AnnotationServer", "create_annotation_app", "serve_study"]
+__all__ = ["AnnotationApp", "serve_study"]
 
 _MOST_BODY = 2 << 20
-_MOST_ROWS, _MOST_TASKS = 50, 25
-_MOST_SECONDS = 86_400.0
+_MOST_TASKS = 25
 _REFRESH_S = 1.0
 _COOKIE_S = 120 * 24 * 3_600
 _MOST_ORIGINS = 20
 _SIDES = {"A": "B", "B": "A"}
 _PAGES_OF = {"annotator": "/label", "coordinator": "/study/label"}
 """Where whose browser labels; the coordinator's answers about split items are gold labels."""
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
+_UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z"
 _TYPES = {"js": "text/javascript", "css": "text/css", "csv": "text/csv", "json": "application/json"}
 
 
 class _Sent(msgspec.Struct, forbid_unknown_fields=True):
     """A row as a browser sends it."""
 
-    uuid: str
+    uuid: Annotated[str, msgspec.Meta(pattern=_UUID)]
     task: str
-    action: str
+    action: Action
     question: str = ""
     value: Any = None
-    seconds: float | None = None
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=86_400)] | None = None
 
 
-_read_rows = msgspec.json.Decoder(list[_Sent]).decode
+_read_rows = msgspec.json.Decoder(Annotated[list[_Sent], msgspec.Meta(max_length=50)]).decode
 
 
-@cache
-def templates() -> Environment:
-    """Prepare the templates; what is filled in is text, whatever it holds."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        autoescape=True,
-        loader=PackageLoader("voirdire.annotation"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+_get_templates = cache(make_environment)
+_speak = cache(Speaker)
 
 
-_speaker = cache(Speaker)
-
-
-def create_annotation_app(
-    store: AnnotationStore,
-    study: Study,
-    *,
-    judges: Sequence[str | Path] = (),
-    public_url: str | None = None,
-) -> Starlette:
-    """Make the application on whose pages people label.
+class AnnotationApp(Starlette):
+    """The pages on which people label one study.
 
     Parameters
     ----------
@@ -117,31 +95,22 @@ def create_annotation_app(
     public_url : str, optional
         The address before a proxy with TLS; without one the server answers this machine only.
 
-    Returns
-    -------
-    starlette.applications.Starlette
-        For one process: it alone writes answers.
-
     Notes
     -----
-    A link holds a secret after its ``#``, which no log of a server sees; the page exchanges it for
-    a cookie that scripts cannot read and other sites cannot send.
+    For one process: it alone writes answers. A link holds a secret after its ``#``, which no log of
+    a server sees; the page exchanges it for a cookie that scripts cannot read and other sites
+    cannot send.
     """
-    return AnnotationServer(store, study, judges=judges, public_url=public_url).app
-
-
-class AnnotationServer:
-    """The pages of one study; see `create_annotation_app`."""
 
     def __init__(
         self,
         store: AnnotationStore,
         study: Study,
         *,
-        judges: Sequence[str | Path],
-        public_url: str | None,
+        judges: Sequence[str | Path] = (),
+        public_url: str | None = None,
     ) -> None:
-        self.store, self.study = store, study
+        self._store, self._study = store, study
         self._pages = CoordinatorPages(store, study, read_judges(study, judges))
         for seat in study.seats:  # nobody is to wait for the lists of the others
             study.task_keys(seat.number)
@@ -152,31 +121,27 @@ class AnnotationServer:
             Route("/", self._enter),
             Route("/in", self._exchange, methods=["POST"]),
             Route("/static/{name}", self._static),
-            self.page("/study", self._study, role="coordinator"),
-            self.page("/study/labels.csv", self._download, role="coordinator"),
-            self.page("/study/stop.json", self._download, role="coordinator"),
         ]
+        for name in ("study", "study/labels.csv", "study/stop.json"):
+            routes += [self._page(f"/{name}", self._progress, role="coordinator")]
         for role, base in _PAGES_OF.items():
             routes += [
-                self.page(base, self._label, role=role),
-                self.page(f"{base}/guide", self._guide, role=role),
-                self.page(f"{base}/tasks", self._tasks, role=role),
-                self.page(f"{base}/answers", self._answers, role=role, method="POST"),
+                self._page(base, self._label, role=role),
+                self._page(f"{base}/guide", self._guide, role=role),
+                self._page(f"{base}/tasks", self._tasks, role=role),
+                self._page(f"{base}/answers", self._answers, role=role, method="POST"),
             ]
         guard = Middleware(_Guard, public_url=public_url, images=self._image_origins)
         limit = Middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BODY)
-        self.app = Starlette(
-            routes=routes,
-            middleware=[guard, limit],
-            exception_handlers={HTTPException: self._refuse},
-        )
+        refusals: Any = {HTTPException: self._refuse}
+        super().__init__(routes=routes, middleware=[guard, limit], exception_handlers=refusals)
 
-    def page(self, path: str, endpoint: Endpoint, *, role: str, method: str = "GET") -> Route:
+    def _page(self, path: str, endpoint: Endpoint, *, role: str, method: str = "GET") -> Route:
         """Make a route for those of a role who show the cookie of their link."""
 
         async def answer(request: Request) -> Response:
-            self.refresh()
-            seat = self.study.find_seat(request.cookies.get(f"voirdire_{role}", ""))
+            self._refresh()
+            seat = self._study.find_seat(request.cookies.get(f"voirdire_{role}", ""))
             if seat is None or seat.role != role:
                 raise HTTPException(401)
             made = endpoint(request, seat)
@@ -184,32 +149,32 @@ class AnnotationServer:
 
         return Route(path, answer, methods=[method])
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Read what was added to the study, at most once a second."""
         if time.monotonic() - self._refreshed > _REFRESH_S:
             self._refreshed = time.monotonic()
-            self.study.refresh()
+            self._study.refresh()
 
-    def speaker(self, request: Request) -> Speaker:
+    def _speaker(self, request: Request) -> Speaker:
         """Speak the language that the address or the browser asks for."""
         wanted = request.query_params.get("lang") or request.headers.get("accept-language", "")
-        return _speaker("zh" if wanted.lower().startswith("zh") else "en")
+        return _speak("zh" if wanted.lower().startswith("zh") else "en")
 
-    def render(
+    def _render(
         self, template: str, request: Request, *, status: int = 200, **values: Any
     ) -> Response:
         """Write a page."""
-        speaker = self.speaker(request)
-        tag = _LANGUAGE_TAGS[speaker.language]
-        page = templates().get_template(template)
-        text = page.render(t=speaker, language=tag, name=self.study.rubric.name, **values)
+        speaker = self._speaker(request)
+        page = _get_templates(__package__).get_template(template)
+        tag = LANGUAGE_TAGS[speaker.language]
+        text = page.render(t=speaker, language=tag, name=self._study.rubric.name, **values)
         return HTMLResponse(text, status_code=status)
 
     def _image_origins(self) -> list[str]:
         """List where the items' images are: a browser may get images from nowhere else."""
-        if self._origins[0] != len(self.study.items):
+        if self._origins[0] != len(self._study.items):
             origins: set[str] = set()
-            for item in self.study.items.values():
+            for item in self._study.items.values():
                 for image in chain.from_iterable(message.images for message in item.prompt):
                     if image.startswith("https:"):
                         with suppress(ValueError):  # no browser gets an image from there
@@ -217,22 +182,22 @@ class AnnotationServer:
                             origins.add(f"https://{host}")
             names = sorted(name for name in origins if re.fullmatch(r"https://[\w.:-]+", name))
             names = names if len(names) <= _MOST_ORIGINS else ["https:"]
-            self._origins = len(self.study.items), names
+            self._origins = len(self._study.items), names
         return self._origins[1]
 
     # Who --------------------------------------------------------------------------------------
 
     def _enter(self, request: Request) -> Response:
-        return self.render("message.html.j2", request, key="enter")
+        return self._render("message.html.j2", request, key="enter")
 
     async def _exchange(self, request: Request) -> Response:
-        self.refresh()
+        self._refresh()
         try:
             sent = msgspec.json.decode(await request.body(), type=dict[str, str])
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise HTTPException(400) from None
         secret = sent.get("secret", "")
-        seat = self.study.find_seat(secret)
+        seat = self._study.find_seat(secret)
         if seat is None or not secret:
             raise HTTPException(401)
         path = "/label" if seat.role == "annotator" else "/study"
@@ -252,7 +217,7 @@ class AnnotationServer:
         key = {401: "no_link", 404: "not_found", 413: "too_large"}.get(error.status_code, "refused")
         if request.method == "POST" or request.url.path.startswith(("/label/tasks", "/static")):
             return JSONResponse({"error": key}, status_code=error.status_code)
-        return self.render("message.html.j2", request, key=key, status=error.status_code)
+        return self._render("message.html.j2", request, key=key, status=error.status_code)
 
     def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -264,48 +229,49 @@ class AnnotationServer:
 
     # What the coordinator's browser gets ----------------------------------------------------------
 
-    async def _study(self, request: Request, seat: Seat) -> Response:
-        del seat
-        language = self.speaker(request).language
-        page = await asyncio.to_thread(self._pages.make, "study", language=language)
-        return HTMLResponse(page)
-
-    async def _download(self, request: Request, seat: Seat) -> Response:
+    async def _progress(self, request: Request, seat: Seat) -> Response:
+        """Send the page, or one of its files."""
         del seat
         name = request.url.path.rpartition("/")[2]
-        is_coded = "codes" in request.query_params
-        text = await asyncio.to_thread(self._pages.make, name, codes=is_coded)
-        headers = {"content-disposition": f'attachment; filename="{self.study.key}.{name}"'}
-        return Response(text, media_type=_TYPES[name.rpartition(".")[2]], headers=headers)
+        made = await asyncio.to_thread(
+            self._pages.make,
+            name,
+            language=self._speaker(request).language,
+            codes="codes" in request.query_params,
+        )
+        if name == "study":
+            return HTMLResponse(made)
+        headers = {"content-disposition": f'attachment; filename="{self._study.key}.{name}"'}
+        return Response(made, headers=headers, media_type=_TYPES[name.rpartition(".")[2]])
 
     # What a person's browser gets ---------------------------------------------------------------
 
     def _label(self, request: Request, seat: Seat) -> Response:
-        speaker = self.speaker(request)
+        speaker = self._speaker(request)
         config = {
             "say": {k: x for k, x in speaker.phrases.items() if k.startswith("annotate.say.")},
-            "queue": f"{self.study.key}-{seat.number}",
+            "queue": f"{self._study.key}-{seat.number}",
             "questions": {
-                row.id: _show_question(row, speaker.language) for row in self.study.questions
+                row.id: _show_question(row, speaker.language) for row in self._study.questions
             },
         }
-        return self.render("label.html.j2", request, config=config, base=_PAGES_OF[seat.role])
+        return self._render("label.html.j2", request, config=config, base=_PAGES_OF[seat.role])
 
     def _guide(self, request: Request, seat: Seat) -> Response:
-        language = self.speaker(request).language
-        questions = [_show_question(row, language) for row in self.study.questions]
-        description = _in_language(self.study.rubric.description, language)
-        return self.render(
+        language = self._speaker(request).language
+        questions = [_show_question(row, language) for row in self._study.questions]
+        description = _in_language(self._study.rubric.description, language)
+        return self._render(
             "guide.html.j2",
             request,
             base=_PAGES_OF[seat.role],
             questions=questions,
-            paragraphs=[description, *re.split(r"\n\s*\n", self.study.guidelines)],
+            paragraphs=[description, *re.split(r"\n\s*\n", self._study.guidelines)],
         )
 
     def _tasks(self, request: Request, seat: Seat) -> Response:
         """Send some tasks of a seat: from a place, or from shortly before the first open one."""
-        study = self.study
+        study = self._study
         tasks = study.tasks(seat.number)
         is_done = [study.is_done(seat.number, task) for task in tasks]
         first_open = is_done.index(False) if False in is_done else len(tasks)
@@ -320,13 +286,13 @@ class AnnotationServer:
 
     def _show_task(self, seat: Seat, task: Task) -> dict[str, Any]:
         """Show a task as its own annotator may see it: no ids, points or verdicts."""
-        item, key = self.study.items[task.item], self.study.key_of(seat.number, task)
-        state = self.study.states.get((seat.number, task.item, task.turn), TaskState())
+        item, key = self._study.items[task.item], self._study.key_of(seat.number, task)
+        state = self._study.states.get((seat.number, task.item, task.turn), TaskState())
         is_turned = self._is_turned(key, item)
         responses = [item.response] if item.other is None else [item.response, item.other]
         practice = item.metadata.get("practice")
         feedback = None
-        if task.item in self.study.practice:
+        if task.item in self._study.practice:
             right = practice if isinstance(practice, dict) else {}
             feedback = {"right": right, "why": str(item.metadata.get("feedback") or "")}
         sensitive = item.metadata.get("sensitive")
@@ -334,10 +300,10 @@ class AnnotationServer:
             "key": key,
             "messages": [[row.role, row.content, row.images] for row in item.prompt],
             "responses": responses[::-1] if is_turned else responses,
-            "reference": item.reference if self.study.rubric.of_item else None,
+            "reference": item.reference if self._study.rubric.of_item else None,
             "questions": [
                 [name, row.id, criterion]
-                for name, (row, criterion) in self.study.asked[item.id].items()
+                for name, (row, criterion) in self._study.asked[item.id].items()
             ],
             "answers": {name: _turn(row.value, is_turned) for name, row in state.answers.items()},
             "notes": state.notes,
@@ -348,9 +314,9 @@ class AnnotationServer:
 
     def _is_turned(self, key: str, item: Item) -> bool:
         """Whether the two responses of a pair change sides for this person."""
-        is_vote = all(row.kind == "pairwise" for row in self.study.questions)
+        is_vote = all(row.kind == "pairwise" for row in self._study.questions)
         is_turned = item.other is not None and is_vote and int(key, 16) % 2 == 1
-        return is_turned and item.id not in self.study.practice  # its feedback may say A and B
+        return is_turned and item.id not in self._study.practice  # its feedback may say A and B
 
     # What it sends --------------------------------------------------------------------------------
 
@@ -360,40 +326,32 @@ class AnnotationServer:
             sent = _read_rows(await request.body())
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise HTTPException(400) from None
-        if len(sent) > _MOST_ROWS:
-            raise HTTPException(400)
         read = {row.uuid: self._read(row, seat) for row in sent}
-        rows = [row for row in read.values() if row and row.uuid not in self.study.uuids]
-        await asyncio.gather(*(self.store.commit((self.study.key, row)) for row in rows))
+        rows = [row for row in read.values() if row and row.uuid not in self._study.uuids]
+        await asyncio.gather(*(self._store.commit((self._study.key, row)) for row in rows))
         for row in rows:
-            self.study.apply(row)
+            self._study.apply(row)
         saved = [name for name, row in read.items() if row is not None]
         refused = [name for name, row in read.items() if row is None]
         return JSONResponse({"saved": saved, "refused": refused})
 
     def _read(self, sent: _Sent, seat: Seat) -> Answer | None:
         """Read a row; None where it is not one that this seat may send."""
-        task = self.study.task_keys(seat.number).get(sent.task)
-        if task is None or not _UUID.fullmatch(sent.uuid):
+        task = self._study.task_keys(seat.number).get(sent.task)
+        if task is None:
             return None
-        item = self.study.items[task.item]
-        asked = self.study.asked[item.id]
-        value = _turn(sent.value, self._is_turned(sent.task, item))
-        seconds = sent.seconds
-        if seconds is not None and not (math.isfinite(seconds) and 0 <= seconds <= _MOST_SECONDS):
-            seconds = None
-        match sent.action:
-            case "answer":
-                is_right = sent.question in asked and check_value(asked[sent.question][0], value)
-            case "undo":
-                is_right, value = sent.question in asked, None
-            case "note":
-                is_text = isinstance(value, str) and len(value) <= MOST_NOTE
-                is_right = is_text and sent.question in asked
-            case "flag":
-                is_right = isinstance(value, bool) and not sent.question
-            case _:
-                is_right = False
+        asked = self._study.asked[task.item]
+        value = _turn(sent.value, self._is_turned(sent.task, self._study.items[task.item]))
+        if sent.action == "flag":
+            is_right = isinstance(value, bool) and not sent.question
+        elif sent.question not in asked:
+            is_right = False
+        elif sent.action == "answer":
+            is_right = check_value(asked[sent.question][0], value)
+        elif sent.action == "note":
+            is_right = isinstance(value, str) and len(value) <= MOST_NOTE
+        else:
+            is_right = value is None
         if not is_right:
             return None
         return Answer(
@@ -402,9 +360,9 @@ class AnnotationServer:
             item=task.item,
             turn=task.turn,
             question=sent.question,
-            action=sent.action,  # type: ignore[arg-type]  # one of the four
+            action=sent.action,
             value=value,
-            seconds=seconds,
+            seconds=sent.seconds,
         )
 
 
@@ -450,8 +408,7 @@ class _Guard:
             return
         headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
         host, kind = headers.get(b"host", ""), headers.get(b"content-type", "")
-        name = host[1:].partition("]")[0] if host[:1] == "[" else host.partition(":")[0]
-        is_ours = self._url == f"https://{host}" or is_loopback(name)
+        is_ours = self._url == f"https://{host}" or is_own_name(host)
         if scope["method"] not in ("GET", "HEAD"):
             is_ours = is_ours and headers.get(b"origin") == (self._url or f"http://{host}")
             is_ours = is_ours and kind.partition(";")[0].strip().lower() == "application/json"
@@ -496,13 +453,13 @@ def serve_study(
     Parameters
     ----------
     store, study, judges
-        As for `create_annotation_app`.
+        As for `AnnotationApp`.
     host : str, optional
         Where to listen. Any but this machine's own addresses needs `public_url`.
     port : int, optional
         Where to listen; 0 takes any that is free.
     public_url : str, optional
-        As for `create_annotation_app`.
+        As for `AnnotationApp`.
     started : callable, optional
         Told the address that links begin with, when requests are taken.
 
@@ -522,21 +479,11 @@ def serve_study(
         raise InputError(f"{msg} Name the https address of the proxy that stands before it.")
     taken = "another server uses this store. Stop it, or name another place."
     with store.lock(f"annotate {study.key}", taken=taken), bind(host, port) as listening:
-        app = create_annotation_app(store, study, judges=judges, public_url=public_url)
+        app = AnnotationApp(store, study, judges=judges, public_url=public_url)
         shown = f"[{host}]" if ":" in host else host
         own = f"http://{shown}:{listening.getsockname()[1]}"
         if started is not None:
             started((public_url or own).rstrip("/"))
-        logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        config = uvicorn.Config(
-            app,
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
+        more: Any = {"log_config": None, "log_level": "warning", "timeout_graceful_shutdown": 5}
+        config = uvicorn.Config(app, lifespan="off", **UVICORN, **more)
         uvicorn.Server(config).run(sockets=[listening])

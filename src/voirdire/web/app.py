@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
 
-__all__ = ["create_app", "is_loopback"]
+__all__ = ["create_app", "is_loopback", "is_own_name"]
 
 _OTHER = "(other)"
 """Name of unknown paths and methods in logs and metrics."""
@@ -225,7 +225,7 @@ def _check_head(scope: Scope, *, digest: bytes | None, is_open: bool) -> None:
     """
     if digest is None:
         hosts = _list_header(scope, b"host")
-        if not hosts or not all(map(_is_own_name, hosts)):
+        if not hosts or not all(is_own_name(host.decode("latin-1")) for host in hosts):
             msg = "The server answers to names of this machine only. Start it with a token."
             raise RefusedError("wrong_host", msg)
     elif not is_open:
@@ -248,9 +248,9 @@ def _check_head(scope: Scope, *, digest: bytes | None, is_open: bool) -> None:
             raise RefusedError("wrong_type", msg)
 
 
-def _is_own_name(named: bytes) -> bool:
+def is_own_name(host: str) -> bool:
     """Return whether a `Host` header is a name of this machine."""
-    text = named.decode("latin-1").strip()
+    text = host.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif ":" in text:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.live import LiveReward
 
-__all__ = ["serve"]
+__all__ = ["UVICORN", "bind", "serve"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KEEP_ALIVE_S = 75
@@ -40,6 +40,15 @@ _START_S = 120
 _BACKLOG = 4_096
 _OTHER_FILES = 128
 """What is open beside connections: logs, the store, calls to a judge."""
+
+UVICORN: dict[str, Any] = {
+    "http": "h11",  # which bounds heads
+    "ws": "none",
+    "access_log": False,
+    "proxy_headers": False,
+    "server_header": False,
+}
+"""How both servers are set."""
 
 
 def serve(
@@ -102,14 +111,9 @@ def serve(
         raise InputError(msg)
     app = create_app(live() if callable(live) else live, settings=settings)
     _allow_files(settings.limit_concurrency)
-    given: dict[str, Any] = {
-        "http": "h11",  # which bounds heads
-        "ws": "none",
+    given = UVICORN | {
         "lifespan": "on",
         "log_config": make_log_config(as_json=json_log),
-        "access_log": False,
-        "proxy_headers": False,
-        "server_header": False,
         "limit_concurrency": settings.limit_concurrency + 1,
         "timeout_keep_alive": _KEEP_ALIVE_S,
         "timeout_graceful_shutdown": math.ceil(settings.drain_s),

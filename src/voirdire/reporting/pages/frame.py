@@ -31,18 +31,26 @@ if TYPE_CHECKING:
 _TITLE_WIDTH, _DATE_WIDTH = 200, 60
 
 
-@cache
-def _environment() -> Environment:
-    """Prepare the templates with what they call."""
+LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
+
+
+def make_environment(package: str) -> Environment:
+    """Prepare the templates of a package; what is filled in is text, whatever it holds."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         autoescape=True,
-        loader=PackageLoader(__package__),
+        loader=PackageLoader(package),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> Environment:
+    """Prepare the templates with what they call."""
+    environment = make_environment(str(__package__))
     style = files(__package__).joinpath("templates", "page.css").read_text("utf-8")
     environment.globals |= {
         "Name": Name,
@@ -78,7 +86,7 @@ def render_page(
         .get_template("view.html.j2")
         .render(
             t=speaker,
-            language={"en": "en", "zh": "zh-Hans"}[language],
+            language=LANGUAGE_TAGS[language],
             space=speaker.phrases["sentence.space"],
             title=None if title is None else one_line(title, width=_TITLE_WIDTH),
             created=None if created is None else one_line(created, width=_DATE_WIDTH),
