@@ -131,24 +131,6 @@ def test_clusters_and_scales_are_read_as_examine_reads_them(call, tmp_path, stud
     assert done.json["human_kappa"] is None
 
 
-# The plot -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(
-    ("name", "start"), [("p.svg", b"<?xml"), ("p.PNG", b"\x89PNG"), ("p.pdf", b"%PDF")]
-)
-def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
-    first, again = tmp_path / name, tmp_path / f"again{name[1:]}"
-
-    for path in (first, again):
-        done = call(*ASSUMED, *QUICK, "--plot", path)
-        assert (done.code, done.said) == (0, "")
-
-    assert first.read_bytes().startswith(start)
-    assert first.read_bytes() == again.read_bytes()
-
-
 # What goes wrong ----------------------------------------------------------------------------------
 
 
@@ -187,7 +169,6 @@ def test_numbers_out_of_range_are_one_line(call, assert_one_line, options, words
             "noise, categories and prevalences come from the pilot",
         ),
         ([*ASSUMED[1:], "--items", "30-60"], "`--items` must be numbers"),
-        ([*ASSUMED[1:], "--plot", "power.txt"], "`--plot` must end in .svg, .png, .pdf"),
         (
             [*ASSUMED[1:], "--categories", 3, "--prevalence", 0.4, "--prevalence", 0.6],
             "`--prevalence` must be given once for each of 3 labels, got 2",

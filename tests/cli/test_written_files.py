@@ -60,10 +60,10 @@ def test_nobodys_link_in_the_way_is_followed(tmp_path):
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
 def test_a_pipe_a_device_or_a_folder_is_never_replaced(tmp_path, make):
-    path = tmp_path / "odd.svg"
+    path = tmp_path / "odd.html"
     make(path)
 
-    for kind in ("report", "certificate", "calibration", "card", "plot"):
+    for kind in ("report", "certificate", "calibration", "card"):
         with pytest.raises(InputError, match=r"must be a (regular )?file"):
             check_written({kind: path})
     with pytest.raises(InputError, match=r"must be a (regular )?file"):
@@ -87,18 +87,14 @@ def test_only_a_report_is_replaced_by_a_report(tmp_path, text):
 
 
 def test_what_we_wrote_and_what_is_empty_may_be_replaced(tmp_path):
-    page, picture, empty = (tmp_path / name for name in ("r.html", "p.svg", "e.html"))
+    page, empty = tmp_path / "r.html", tmp_path / "e.html"
     page.write_text(REPORT)
-    picture.write_text("<svg xmlns='x'></svg>")
     empty.touch()
 
     check_written({"report": page})
     check_written({"report": empty})
     check_written({"report": tmp_path / "none.html"})
     check_written({"report": None})
-    check_written({"plot": picture})
-    with pytest.raises(InputError, match="no picture"):
-        check_written({"plot": page.rename(tmp_path / "r.svg")})
 
 
 def test_two_results_want_two_files(tmp_path):

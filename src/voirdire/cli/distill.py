@@ -14,8 +14,7 @@ from voirdire.cli import options as typed
 from voirdire.cli.calls import require, say
 from voirdire.cli.printing import Printed, say_drops, start_reading
 from voirdire.cli.progress import watch
-from voirdire.cli.written_files import check_output, check_written, write_text
-from voirdire.errors import InputError
+from voirdire.cli.written_files import check_written, write_text
 from voirdire.judging.settings import DistillSettings
 
 
@@ -53,7 +52,7 @@ def distill_command(
     """
     rule = "`--rubric` must name a rubric, or `--question` a question to learn."
     require(rubric is not None or settings.questions, rule)
-    check_output(output, (".npz",), "judge", _is_judge)
+    check_written({"judge": output}, option="--output")
     check_written({"output": output, "card": card})
     start_reading()
     from voirdire.judging import distill_files
@@ -92,12 +91,3 @@ def distill_command(
         *([] if is_whole else ["With a rubric that asks these questions:"]),
         f"  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet",
     )
-
-
-def _is_judge(path: Path) -> bool:
-    from voirdire.judging import load_local_judge
-
-    try:
-        return not path.stat().st_size or bool(load_local_judge(path))
-    except InputError:
-        return False

@@ -16,7 +16,7 @@ from voirdire.cli import printing
 from voirdire.cli.calls import UsageError, list_typed, refuse, require
 from voirdire.cli.models import UsualOptions, choose_name, make_judge_or_own
 from voirdire.cli.progress import running
-from voirdire.cli.written_files import check_output
+from voirdire.cli.written_files import check_written
 from voirdire.rewards.fitting.settings import FitSettings
 from voirdire.rewards.settings import ComparisonSettings
 
@@ -93,7 +93,7 @@ def fit_command(
     if output is None:
         msg = "`--output` must name the file of the reward: -o reward.json."
         raise UsageError(msg)
-    check_output(output, (".json",), "reward", _is_reward)
+    check_written({"reward": output}, option="--output")
     about: dict[str, Any] = {"rubric": rubric, "name": name or output.stem}
     require(criteria or not (negative or must or clip), "`--negative`, `--must` and `--clip` go "
             "with `--criteria`.")  # fmt: skip
@@ -169,9 +169,3 @@ def fit_command(
     tables.append(f"  voirdire score ITEMS {taken} -o rewards.jsonl")
     rows = "behaviors.weights" if weights is None and not criteria else None
     printed.print({"output": str(output), **content}, *tables, rows=rows)
-
-
-def _is_reward(path: Path) -> bool:
-    from voirdire.rewards.model import is_reward_file
-
-    return is_reward_file(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -47,7 +46,6 @@ def power_command(
     n_simulations: int = 1_000,
     reading: ReadingOptions = ReadingOptions(),
     plan: PowerOptions = PowerOptions(),
-    plot: Path | None = None,
     shown: Shown = Shown(),
 ) -> None:
     """Plan a study: how many items and annotators until a judge probably passes.
@@ -81,10 +79,8 @@ def power_command(
         The power that is wanted.
     n_simulations
         Studies to simulate.
-    plot
-        Draw the power curves into this file (.svg, .png, .pdf).
     """
-    shown.check(plot=plot)
+    shown.check()
     check_streams(*humans, *judges)
     asked: dict[str, Any] = {name: getattr(plan, name) for name in _OF_PLAN if name in list_typed()}
     asked |= {"wanted_power": wanted_power, "n_simulations": n_simulations}
@@ -139,4 +135,4 @@ def power_command(
                 clustered=reading.cluster is not None,
                 **asked,
             )
-    shown.show(result, plot=plot)
+    shown.show(result)

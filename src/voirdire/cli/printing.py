@@ -21,7 +21,7 @@ from voirdire import reporting
 from voirdire._messages import shorten
 from voirdire.cli.calls import check_sources, require, rewrite_as_options, say
 from voirdire.cli.options import AsCsv, AsJson, ReportLanguage
-from voirdire.cli.written_files import check_written, write_bytes, write_text
+from voirdire.cli.written_files import check_written, write_text
 from voirdire.errors import DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning
 
 if TYPE_CHECKING:
@@ -109,18 +109,12 @@ class Shown(Printed):
         *,
         content: Any = None,
         details: bool = False,
-        plot: Path | None = None,
         **about: Any,
     ) -> None:
-        """Draw a result, write its page and print it; `content` is its JSON, where it has another.
+        """Write a result's page and print it; `content` is its JSON, where it has another.
 
         What is printed is what its page says.
         """
-        if plot is not None:
-            from voirdire.reporting.pictures import draw_picture
-
-            form: Any = plot.suffix.lower().removeprefix(".")
-            write_bytes(plot, draw_picture(result, file_format=form))
         if self.report is not None:
             with progress("writing the report"):
                 page = reporting.html_page(result, language=self.language, **about)

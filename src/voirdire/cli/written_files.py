@@ -6,45 +6,29 @@ import os
 import sys
 import webbrowser
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from voirdire.cli.calls import UsageError
 from voirdire.documents import write_whole
 from voirdire.errors import InputError
-from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _HEAD_BYTES = 2_048
-"""A certificate names its schema first, a page and a picture what they are."""
+"""A certificate names its schema first, a page what it is."""
 
 
-class _Kind(NamedTuple):
-    """A kind of file: how its content is told, in small letters, and how its name ends."""
-
-    what: str
-    signs: tuple[bytes, ...]
-    is_at_start: bool = False
-    endings: tuple[str, ...] = ()
-
-    def is_kind_of(self, path: Path) -> bool:
-        """Whether a file begins as this kind does; an empty one is of any."""
-        with _explain(path, "Name another file."), path.open("rb") as file:
-            start = file.read(_HEAD_BYTES).lower()
-        begins = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(self.signs)
-        return not start or (begins if self.is_at_start else any(x in start for x in self.signs))
-
-
-_PICTURES = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
 _KINDS = {
-    "report": _Kind("HTML page of voirdire", (b'content="voirdire',)),
-    "certificate": _Kind("certificate", (CERTIFICATE_SCHEMA.split("/")[0].encode(),)),
-    "calibration": _Kind("calibration", (b"voirdire.calibration",)),
-    "card": _Kind("card", (b"# card of the local judge",), is_at_start=True),
-    "plot": _Kind("picture", _PICTURES, is_at_start=True, endings=(".svg", ".png", ".pdf")),
+    "report": ("HTML page of voirdire", "", b'content="voirdire'),
+    "certificate": ("certificate", "", b"voirdire.certificate"),
+    "calibration": ("calibration", "", b"voirdire.calibration"),
+    "card": ("card", "", b"# card of the local judge"),
+    "reward": ("reward", ".json", b'"voirdire.reward/'),
+    "judge": ("judge", ".npz", b"words.npy"),
 }
+"""Kinds of files: what one is called, how its name ends, and what stands near its beginning."""
 
 
 def check_written(paths: Mapping[str, Path | None], *, option: str | None = None) -> None:
@@ -62,37 +46,25 @@ def check_written(paths: Mapping[str, Path | None], *, option: str | None = None
         if other != flag:
             msg = f"`{other}` and `{flag}` must be different files, got {str(path)!r} twice."
             raise InputError(msg)
-        if name in _KINDS:
-            kind = _KINDS[name]
-            check_output(path, kind.endings, kind.what, kind.is_kind_of, option=flag)
-
-
-def check_output(
-    path: Path,
-    endings: tuple[str, ...],
-    what: str,
-    is_one: Callable[[Path], bool],
-    *,
-    option: str = "--output",
-) -> None:
-    """Refuse an output of another ending, and to replace a file that is not one of its kind."""
-    if endings and path.suffix.lower() not in endings:
-        msg = f"`{option}` must end in {', '.join(endings)}, got {str(path)!r}. Rename it."
-        raise UsageError(msg)
-    _check_place(path)
-    if path.exists() and not is_one(path):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no {what}. Name another file."
-        raise InputError(msg)
-
-
-def _check_place(path: Path) -> None:
-    """Refuse a folder, a device, and a file in a folder that cannot be written to."""
-    _check_regular(path)
-    folder = path.resolve().parent
-    if not os.access(folder, os.W_OK):
-        what = "cannot be written to" if folder.is_dir() else "does not exist"
-        msg = f"{path}: must be in a folder that can be written to; {folder} {what}."
-        raise InputError(msg)
+        if name not in _KINDS:
+            continue
+        what, ending, sign = _KINDS[name]
+        if not path.name.lower().endswith(ending):
+            msg = f"`{flag}` must end in {ending}, got {str(path)!r}. Rename it."
+            raise UsageError(msg)
+        _check_regular(path)
+        folder = path.resolve().parent
+        if not os.access(folder, os.W_OK):
+            wrong = "cannot be written to" if folder.is_dir() else "does not exist"
+            msg = f"{path}: must be in a folder that can be written to; {folder} {wrong}."
+            raise InputError(msg)
+        start = b""
+        if path.exists():
+            with _explain(path, "Name another file."), path.open("rb") as file:
+                start = file.read(_HEAD_BYTES).lower()
+        if start and sign not in start:
+            msg = f"`{flag}` must not replace {str(path)!r}, which is no {what}. "
+            raise InputError(f"{msg}Name another file.")
 
 
 def _check_regular(path: Path) -> None:

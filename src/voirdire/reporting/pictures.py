@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
 
-__all__ = ["PictureFormat", "draw_picture", "plot"]
+__all__ = ["plot"]
 
-PictureFormat: TypeAlias = Literal["svg", "png", "pdf"]
-
-_METADATA: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""What keeps the time of drawing out of the file."""
 _STATES = {"passed": "pass", "close": "unsure", "failed": "fail"}
 _CHINESE = (
     "Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "PingFang SC", "Hiragino Sans GB",
@@ -97,16 +93,6 @@ def plot(
         _draw_tracks(axes, chart, say)
     axes.spines[["top", "right"]].set_visible(False)
     return axes.get_figure(root=True)  # type: ignore[return-value]  # axes are on a figure
-
-
-def draw_picture(result: Any, *, file_format: PictureFormat) -> bytes:
-    """Draw a result as the bytes of a picture file; the same result gives the same bytes."""
-    import matplotlib as mpl
-
-    picture = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
-        plot(result).savefig(picture, format=file_format, metadata=_METADATA.get(file_format))
-    return picture.getvalue()
 
 
 class _Words:
