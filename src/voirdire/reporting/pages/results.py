@@ -22,7 +22,7 @@ from voirdire.reporting.pages.speech import (
     Verbatim,
     say,
 )
-from voirdire.reporting.pages.view import Column, Lines, Part, Series, Table, Track, View
+from voirdire.reporting.pages.view import Column, Lines, Part, Series, Table, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -210,11 +210,8 @@ def certificate_view(
     columns: list[Column] = [
         *("question", "judge", "alignment"),
         ("outcome", lambda row: (found := _read_finding(row)) and say(f"chip.{found}")),
-        ("rho_beside", _advantage_track),
         *("epsilon", "winning_rate", "advantage_probability", "human_advantage", "n_items"),
     ]
-    if changes is not None:
-        columns.append(("holds", lambda row: _still_holds(row, changes)))
     parts = [_changes_part(changes)] if changes else []
     n_passed = sum(outcome == "passed" for outcome in record.outcomes.values())
     outcomes = Count(len(record.outcomes), "outcomes")
@@ -239,31 +236,6 @@ def certificate_view(
         glossary=("certificate", "outcome", "epsilon", "winning_rate", "advantage_probability",
                   "hash"),
     )  # fmt: skip
-
-
-def _advantage_track(row: Any) -> Track:
-    """Draw ρ with its interval beside that of people, as far as the record has them."""
-    ends = row.get("uncertainty") or {}
-    known = {
-        "value": row.get("advantage_probability"),
-        "low": ends.get("advantage_low"),
-        "high": ends.get("advantage_high"),
-        "reference": row.get("human_advantage"),
-    }
-    figures = {name: value for name, value in known.items() if value is not None}
-    return Track(state=str(row.get("outcome")), **figures)
-
-
-def _still_holds(row: Any, changes: Sequence[CertificateChange]) -> bool:
-    """Whether no change concerns a row: not its judge, nor all of them."""
-    judge, others = f"judge {row.get('judge')}", ("data", "gold", "rubric")
-    place = " | ".join(str(row.get(name)) for name in ("question", "judge", "alignment", "epsilon"))
-    about = {judge, f"outcome {place}", *others}
-    short = " | ".join(str(row.get(name)) for name in ("question", "judge", "epsilon"))
-    return not any(
-        each.what in (about | {f"figures {short}"}) or each.what.startswith("setting ")
-        for each in changes
-    )
 
 
 def _changes_part(changes: Sequence[CertificateChange]) -> Part:
