@@ -104,6 +104,7 @@ SCHEMAS = [
     {"additionalProperties": {"type": "integer"}, "minProperties": 1, "title": "t"},
     {"type": "string", "pattern": "^a+$", "minLength": 1},
     {"maxItems": 2, "maximum": 2, "required": ["a"]},
+    {"enum": [1, True, "a"], "const": 1, "maxProperties": 1},
 ]
 VALUES = [True, 1, 0, 2.0, 2.5, -1, "a", "aab", "", [], [1], [1, 2, 9], ["a"], {}, {"a": "x"},
           {"a": 1}, {"a": "x", "b": 2}, [[1]], {"b": 3}]  # fmt: skip
@@ -127,6 +128,7 @@ WRONG = [
     ({"regex": "(?=a)"}, "look-ahead"), ({"regex": r"(a)\1"}, "backreferences"),
     ({"regex": "(a{20}){20}"}, "repeat at most 100"), ({"regex": "a" * 1_001}, "at most 1,000"),
     ({"json": {"$ref": "#"}}, "JSON Schema of"), ({"json": {"type": "x"}}, "another `type`"),
+    ({"json": {"items": 3}}, "another `items`"), ({"json": {"maximum": True}}, "another `maximum`"),
     ({"number": "x"}, "a number"), ({"contains": []}, "list of"),
     ({"contains": "a", "words": {}}, "one of"),
     ({"regex": "a", "ignore_case": True}, "(?i)"),

@@ -13,7 +13,7 @@ import unicodedata
 from functools import cache
 from importlib import metadata
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -201,15 +201,16 @@ def _read_schema(value: Any, level: int = 0) -> Any:
     if not isinstance(value, dict) or level > _MOST_LEVELS:
         raise _refuse(f"be true or a JSON Schema of at most {_MOST_LEVELS} levels", value)
     for key, inner in value.items():
-        if key in _SAYS_NOTHING:
-            continue
         if key not in _KEYWORDS:
             raise _refuse(f"be a JSON Schema of {', '.join(_KEYWORDS)}", key)
-        if not _KEYWORDS[key].is_right(inner):
-            raise _refuse(f"be a JSON Schema with another `{key}`", inner)
-        nested = list(inner.values()) if key == "properties" else inner
-        for part in nested if key in ("properties", "anyOf") else [inner]:
-            _ = key not in _NESTED or _read_schema(part, level + 1)
+        try:
+            msgspec.convert(inner, _KEYWORDS[key])
+        except msgspec.ValidationError as error:
+            raise _refuse(f"be a JSON Schema with another `{key}`", inner, f"{error}.") from error
+        _ = key != "pattern" or _read_pattern(inner)
+        nested = inner.values() if key == "properties" else inner if key == "anyOf" else [inner]
+        for part in nested if key in _NESTED else ():
+            _read_schema(part, level + 1)
     return value
 
 
@@ -284,109 +285,74 @@ def _check_json(rule: Rule, item: Item) -> bool:
     fenced = _FENCED.fullmatch(item.response)
     try:
         value = msgspec.json.decode(fenced[1] if fenced else item.response.strip())
-        return _fits(value, rule.value)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return False
+    return _fits(value, rule.value)
+
+
+_MOST_LEVELS = 32
+_NESTED = ("properties", "additionalProperties", "items", "anyOf")
+_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+_SIZED = {"Items": list, "Length": str, "Properties": dict}
+_LIMITS = {"minimum": ge, "maximum": le, "exclusiveMinimum": gt, "exclusiveMaximum": lt}
+_LIMITS |= {f"min{name}": ge for name in _SIZED} | {f"max{name}": le for name in _SIZED}
+_Type: TypeAlias = Literal["object", "array", "string", "number", "integer", "boolean", "null"]
+_KEYWORDS: dict[str, Any] = {
+    "type": _Type | list[_Type],
+    "enum": list[Any],
+    "const": Any,
+    "anyOf": Annotated[list[Any], msgspec.Meta(min_length=1)],
+    "required": list[str],
+    "properties": dict[str, Any],
+    **dict.fromkeys(("additionalProperties", "items"), dict[str, Any] | bool),
+    "pattern": str,
+    **dict.fromkeys(_LIMITS, int | float),
+    **dict.fromkeys(("title", "description", "default", "examples"), Any),
+    **dict.fromkeys(("$schema", "$id", "$comment"), Any),
+}
+"""The part of JSON Schema that a rule knows, with the type of each value."""
 
 
 def _fits(value: Any, schema: Any) -> bool:
     """Whether a value fits a schema that `_read_schema` has checked."""
     if isinstance(schema, bool):
         return schema
-    known = ((_KEYWORDS[key], inner) for key, inner in schema.items() if key in _KEYWORDS)
-    return all(
-        word.fits(value, inner, schema)
-        for word, inner in known
-        if word.of is None or isinstance(value, word.of)
-    )
+    inner = []
+    if isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        if not {*schema.get("required", ())} <= value.keys():
+            return False
+        inner = [(x, known.get(name, others)) for name, x in value.items()]
+    elif isinstance(value, list):
+        inner = [(x, schema.get("items", True)) for x in value]
+    is_one = any(_fits(value, part) for part in schema.get("anyOf", (True,)))
+    return is_one and _fits_alone(value, schema) and all(_fits(*each) for each in inner)
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    """Compare as JSON does: true is not 1."""
-    return one == other and isinstance(one, bool) is isinstance(other, bool)
-
-
-class _Keyword(NamedTuple):
-    """A keyword of JSON Schema; it says nothing of values that are not `of` a type."""
-
-    of: type | None
-    is_right: Callable[[Any], bool]
-    fits: Callable[[Any, Any, dict[str, Any]], bool]
-
-
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+def _fits_alone(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a value fits what a schema says of it beside its parts."""
+    for name in _LIMITS.keys() & schema.keys():
+        kind = _SIZED.get(name[3:])
+        is_meant = _is_number(value) if kind is None else isinstance(value, kind)
+        if is_meant and not _LIMITS[name](len(value) if kind else value, schema[name]):
+            return False
+    equals = [[schema["const"]]] if "const" in schema else []
+    equals += [schema["enum"]] if "enum" in schema else []
+    for each in equals:  # true is not 1
+        if not any(value == x and isinstance(value, bool) is isinstance(x, bool) for x in each):
+            return False
+    names = schema.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    if "type" in schema and not any(_is_type(value, name) for name in names):
+        return False
+    pattern = schema.get("pattern") if isinstance(value, str) else None
+    return pattern is None or (len(value) <= _MOST_MATCHED and _matches(pattern, value))
 
 
 def _is_type(value: Any, name: str) -> bool:
-    if name in ("number", "integer"):
+    if name not in _TYPES:
         return _is_number(value) and (name == "number" or float(value).is_integer())
-    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    return isinstance(value, kinds[name])
-
-
-def _limit(check: Callable[[Any, Any], bool], of: type | None = None) -> _Keyword:
-    """Make the keyword of a limit: of numbers, or of the length of what has one."""
-    if of is not None:
-        return _Keyword(of, _is_number, lambda x, end, _: check(len(x), end))
-    return _Keyword(None, _is_number, lambda x, end, _: not _is_number(x) or check(x, end))
-
-
-def _list_types(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
-_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
-_SAYS_NOTHING = ("title", "description", "default", "examples", "$schema", "$id", "$comment")
-_NESTED = ("properties", "additionalProperties", "items", "anyOf")
-_MOST_LEVELS = 32
-_LIMITS: dict[str, Callable[[Any, Any], bool]] = {
-    "minimum": ge,
-    "maximum": le,
-    "exclusiveMinimum": gt,
-    "exclusiveMaximum": lt,
-}
-_SIZES = {"Items": list, "Length": str, "Properties": dict}
-_KEYWORDS = {
-    "type": _Keyword(
-        None,
-        lambda x: _is_words(_list_types(x)) and {*_list_types(x)} <= {*_TYPES},
-        lambda x, names, _: any(_is_type(x, name) for name in _list_types(names)),
-    ),
-    "enum": _Keyword(
-        None,
-        lambda x: isinstance(x, list),
-        lambda x, others, _: any(_is_equal(x, other) for other in others),
-    ),
-    "const": _Keyword(None, lambda _: True, lambda x, other, _: _is_equal(x, other)),
-    "anyOf": _Keyword(
-        None,
-        lambda x: isinstance(x, list) and bool(x),
-        lambda x, schemas, _: any(_fits(x, part) for part in schemas),
-    ),
-    "required": _Keyword(dict, _is_words, lambda x, names, _: all(name in x for name in names)),
-    "properties": _Keyword(
-        dict,
-        lambda x: isinstance(x, dict),
-        lambda x, parts, _: all(_fits(x[name], parts[name]) for name in parts if name in x),
-    ),
-    "additionalProperties": _Keyword(
-        dict,
-        lambda _: True,
-        lambda x, part, whole: all(
-            _fits(x[name], part) for name in x if name not in whole.get("properties", ())
-        ),
-    ),
-    "items": _Keyword(list, lambda _: True, lambda x, part, _: all(_fits(y, part) for y in x)),
-    "pattern": _Keyword(
-        str,
-        lambda x: bool(_read_pattern(x)),
-        lambda x, pattern, _: len(x) <= _MOST_MATCHED and _matches(pattern, x),
-    ),
-    **{name: _limit(check) for name, check in _LIMITS.items()},
-    **{f"min{name}": _limit(ge, kind) for name, kind in _SIZES.items()},
-    **{f"max{name}": _limit(le, kind) for name, kind in _SIZES.items()},
-}
+    return isinstance(value, _TYPES[name])
 
 
 def _call_function(rule: Rule, item: Item) -> bool | Failure:
