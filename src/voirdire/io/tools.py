@@ -15,9 +15,9 @@ Inspect    a log that ends in ``.eval``                edits of a score by an au
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
@@ -32,57 +32,114 @@ if TYPE_CHECKING:
 __all__ = ["read_eval_log", "read_tool_export"]
 
 
-class _Entry(NamedTuple):
-    """A label of a person or a judge; `is_human` is None where the export does not say."""
+_Entries = Iterator[dict[str, Any]]
+"""An item, a question, a label, its rater, a failure and a reason; with `is_human`, None where the
+export does not say whether it is a person's."""
 
-    item: Any
-    question: Any
-    label: Any
-    is_human: bool | None
-    rater: Any
-    failure: str | None = None
-    reason: str | None = None
+# Langfuse, Phoenix, MLflow, promptfoo, DeepEval
+_KNOWN_BY = ("source traceId name", "annotator_kind span_id",
+             "assessments, assessment_name source", "gradingResult",
+             "metricsData, metrics_data")  # fmt: skip
+_PATHS = {
+    "entries": (
+        "", "", "info.assessments assessments", "gradingResult.componentResults",
+        "metricsData metrics_data"),
+    "item": (
+        "observationId traceId", "span_id", "trace_id row.info.trace_id row.trace_id",
+        "row.testIdx|row.promptIdx", "row.name"),
+    "question": (
+        "name", "name", "assessment_name name", "assertion.metric assertion.type", "name"),
+    "label": (
+        "stringValue value", "result.label result.score", "feedback.value value", "pass",
+        "success"),
+    "scale": ("value", "result.score result.label", "feedback.value value", "score", "score"),
+    "by": ("source", "annotator_kind", "source.source_type", "assertion.type", ""),
+    "annotator": (
+        "authorUserId source", "user_id identifier annotator_kind",
+        "source.source_id source.source_type", "assertion.type", ""),
+    "judge": (
+        "metadata.model source", "metadata.model identifier annotator_kind",
+        "source.source_id source.source_type", "assertion.type",
+        "evaluationModel evaluation_model"),
+    "failure": (
+        "", "", "feedback.error.error_code feedback.error error.error_code error", "error",
+        "error"),
+    "reason": ("comment", "result.explanation", "rationale", "reason", "reason"),
+}  # fmt: skip
+"""The keys by which rows of each tool are known, and the paths to what they say.
 
+Of several paths the first that holds something counts. They begin in a row, or in each of its
+`entries` where there is such a list; then ``row.`` leads to the row.
+"""
 
-_Entries = Iterator[_Entry]
+_BY = dict.fromkeys(("ANNOTATION", "HUMAN", "human"), True)
+_BY |= dict.fromkeys(("EVAL", "LLM", "CODE", "LLM_JUDGE", "AI_JUDGE"), False)
+_FIRST_OF_JUDGES = 3
+"""Tools from here on have no other scores than judges', but for people's own."""
 
 
 def read_tool_export(document: Any, request: Request, *, source: str) -> Table | None:
     """Read an export of a tool; None where its keys are those of none."""
-    rows = _find_rows(document)
-    first = next((row for row in rows if isinstance(row, dict)), {})
-    about = first.get("info")  # of a trace of MLflow
-    names = {*first, *(about if isinstance(about, dict) else ())}
-    for keys, read in _READERS:
-        if keys <= names:
-            entries = (x for row in rows if isinstance(row, dict) for x in read(row, request))
-            return _make_table(entries, request, source=source)
-    return None
-
-
-def _find_rows(document: Any) -> list[Any]:
-    """Find the list in an export: the document itself, or below one of a few names."""
     for _ in range(2):  # promptfoo's results stand in results
-        if not isinstance(document, dict):
-            break
-        names = ("data", "annotations", "traces", "testCases", "test_results", "results")
-        document = next((document[name] for name in names if name in document), None)
-    return document if isinstance(document, list) else []
+        if isinstance(document, dict):
+            names = ("data", "annotations", "traces", "testCases", "test_results", "results")
+            document = next((document[name] for name in names if name in document), None)
+    rows = [row for row in document if isinstance(row, dict)] if isinstance(document, list) else []
+    first = next(iter(rows), {})
+    about = first.get("info")  # of a trace of MLflow
+    known = {*first, *(about if isinstance(about, dict) else ())}
+    tool = next((place for place, sets in enumerate(_KNOWN_BY)
+                 if any({*keys.split()} <= known for keys in sets.split(","))), None)  # fmt: skip
+    if tool is None:
+        return None
+    is_other_human = False if tool >= _FIRST_OF_JUDGES else None
+    label = "scale" if request.kind == "scale" else "label"
+
+    def read() -> _Entries:
+        for row in rows:
+            listed = _find(row, _PATHS["entries"][tool])
+            alone = [row] if is_other_human is None else []
+            for part in listed if isinstance(listed, list) else alone:
+                # what a person expects, in MLflow, is gold and no label
+                if isinstance(part, dict) and "expectation" not in part:
+                    about = {x: _find({**part, "row": row}, y[tool]) for x, y in _PATHS.items()}
+                    is_human = _BY.get(str(about["by"]), is_other_human)
+                    rater = about[request.role] or "deepeval"
+                    failure = None if about["failure"] is None else str(about["failure"])
+                    changed = {"label": about[label], "rater": rater, "failure": failure}
+                    yield about | changed | {"is_human": is_human}
+
+    return _make_table(read(), request, source=source)
+
+
+def _find(row: Any, paths: str) -> Any:
+    """Find the first value that is something below some paths, each of keys with dots between.
+
+    Bars part the paths of several values, which are joined.
+    """
+    for path in paths.split():
+        found = []
+        for each in path.split("|"):
+            value = row
+            for key in each.split("."):
+                value = value.get(key) if isinstance(value, dict) else None
+            found.append(value)
+        if found[0] not in (None, ""):
+            return found[0] if len(found) == 1 else "|".join(map(str, found))
+    return None
 
 
 def _make_table(entries: _Entries, request: Request, *, source: str) -> Table:
     """Make a table of the labels of people or of judges, as `request` wants them."""
     is_human = request.role == "annotator"
-    rows, n_others, n_unknown = [], 0, 0
+    known: dict[bool | None, list[dict[str, Any]]] = {True: [], False: [], None: []}
     for entry in entries:
-        if entry.is_human is None:
-            n_unknown += 1
-        elif entry.is_human is not is_human:
-            n_others += 1
-        else:
-            about = {"item": entry.item, "question": entry.question, "label": entry.label}
-            more = {request.role: entry.rater, "failure": entry.failure, "reason": entry.reason}
-            rows.append(about | more)
+        known[entry["is_human"]].append(entry)
+    names = ("item", "question", "label", "failure", "reason")
+    rows = [
+        {x: row.get(x) for x in names} | {request.role: row["rater"]} for row in known[is_human]
+    ]
+    n_others, n_unknown = len(known[not is_human]), len(known[None])
     if not rows:
         whose, others = ("people", "judges") if is_human else ("judges", "people")
         msg = f"{source}: must hold labels of {whose}, got {n_others:,} of {others} and "
@@ -92,91 +149,6 @@ def _make_table(entries: _Entries, request: Request, *, source: str) -> Table:
         return table
     note = f"{source}: {n_unknown:,} scores say neither person nor judge, and are left out"
     return replace(table, notes=(*table.notes, note))
-
-
-def _get(row: Any, *keys: str) -> Any:
-    """Get a value below keys; None where one is missing."""
-    for key in keys:
-        row = row.get(key) if isinstance(row, dict) else None
-    return row
-
-
-def _read_langfuse(row: dict[str, Any], _request: Request) -> _Entries:
-    source, kind, value = row.get("source"), row.get("dataType"), row.get("value")
-    label = row.get("stringValue") if kind == "CATEGORICAL" else value
-    if kind == "BOOLEAN" and value in (0, 1):
-        label = bool(value)
-    is_human = {"ANNOTATION": True, "EVAL": False}.get(str(source))
-    rater = row.get("authorUserId") or _get(row, "metadata", "model") or source
-    item = row.get("observationId") or row.get("traceId")
-    yield _Entry(item, row.get("name"), label, is_human, rater, reason=row.get("comment"))
-
-
-def _read_phoenix(row: dict[str, Any], _request: Request) -> _Entries:
-    kind, label = row.get("annotator_kind"), _get(row, "result", "label")
-    label = _get(row, "result", "score") if label is None else label
-    is_human = {"HUMAN": True, "LLM": False, "CODE": False}.get(str(kind))
-    who = row.get("user_id") if is_human else _get(row, "metadata", "model")
-    rater = who or row.get("identifier") or kind
-    why = _get(row, "result", "explanation")
-    yield _Entry(row["span_id"], row.get("name"), label, is_human, rater, reason=why)
-
-
-def _read_mlflow(row: dict[str, Any], request: Request) -> _Entries:
-    """Read the assessments of a trace, or one assessment."""
-    about = row["info"] if isinstance(row.get("info"), dict) else row
-    listed = about.get("assessments")
-    if isinstance(listed, list):
-        for each in listed:
-            if isinstance(each, dict):
-                yield from _read_mlflow({"trace_id": about.get("trace_id")} | each, request)
-        return
-    kind = _get(row, "source", "source_type")
-    is_human = {"HUMAN": True, "LLM_JUDGE": False, "AI_JUDGE": False, "CODE": False}.get(str(kind))
-    error = _get(row, "feedback", "error") or row.get("error")
-    failure = None if not error else str(_get(error, "error_code") or error)
-    label = _get(row, "feedback", "value") if "feedback" in row else row.get("value")
-    if "expectation" in row:  # what a person expects is gold, and no label
-        return
-    question = row.get("assessment_name") or row.get("name")
-    rater = _get(row, "source", "source_id") or kind
-    item = row.get("trace_id")
-    yield _Entry(item, question, label, is_human, rater, failure, row.get("rationale"))
-
-
-def _read_promptfoo(row: dict[str, Any], request: Request) -> _Entries:
-    item = f"{row.get('testIdx')}|{row.get('promptIdx')}"
-    parts = _get(row, "gradingResult", "componentResults")
-    for part in parts if isinstance(parts, list) else ():
-        kind = _get(part, "assertion", "type")
-        question = _get(part, "assertion", "metric") or kind
-        label = part.get("score" if request.kind == "scale" else "pass")
-        failure = _get(part, "error")
-        yield _Entry(item, question, label, kind == "human", kind, failure, part.get("reason"))
-
-
-def _read_deepeval(row: dict[str, Any], request: Request) -> _Entries:
-    metrics = row.get("metricsData", row.get("metrics_data"))
-    for each in metrics if isinstance(metrics, list) else ():
-        label = each.get("score" if request.kind == "scale" else "success")
-        rater = each.get("evaluationModel") or each.get("evaluation_model") or "deepeval"
-        error = each.get("error")
-        failure = None if error is None else str(error)
-        why = each.get("reason")
-        about = {"is_human": False, "rater": rater, "failure": failure, "reason": why}
-        yield _Entry(row.get("name"), each.get("name"), label, **about)
-
-
-_READERS: tuple[tuple[set[str], Callable[[dict[str, Any], Request], _Entries]], ...] = (
-    ({"source", "traceId", "name"}, _read_langfuse),
-    ({"annotator_kind", "span_id"}, _read_phoenix),
-    ({"assessments"}, _read_mlflow),
-    ({"assessment_name", "source"}, _read_mlflow),
-    ({"gradingResult"}, _read_promptfoo),
-    ({"metricsData"}, _read_deepeval),
-    ({"metrics_data"}, _read_deepeval),
-)
-"""What a row has in the export of a tool, and what reads it."""
 
 
 # Inspect ----------------------------------------------------------------------------------------
@@ -217,5 +189,6 @@ def _list_values(item: Any, name: str, value: Any, *, author: Any, why: str) -> 
     for question, each in value.items() if isinstance(value, dict) else ((name, value),):
         is_lost = each is None or (isinstance(each, float) and math.isnan(each))
         label = None if is_lost else _GRADES.get(each, each) if isinstance(each, str) else each
+        about = {"item": item, "question": question, "label": label, "rater": author or name}
         failure = shorten(str(why)) if is_lost else None
-        yield _Entry(item, question, label, author is not None, author or name, failure)
+        yield about | {"failure": failure, "is_human": author is not None}
