@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,9 +28,7 @@ __all__ = [
     "CRITERIA",
     "NO_CRITERIA",
     "CriteriaRule",
-    "ItemScore",
     "Negative",
-    "SignCounts",
     "Signs",
     "read_signs",
     "settle_signs",
@@ -48,7 +45,7 @@ _UNSETTLED = (
 Negative: TypeAlias = Literal["met_is_bad", "met_is_good"]
 """What negative points mean: that what is described is bad, or that it is good to avoid it."""
 
-MOST_TAGS, _EXAMPLES = 200, 3
+_EXAMPLES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,74 +66,27 @@ class Signs:
     doing: tuple[str, ...] = ()
 
 
-class SignCounts:
-    """The wording of negative points, and the tags, of a file that is read once.
-
-    Parameters
-    ----------
-    must : str or None
-        The tag that is looked for.
-    """
-
-    def __init__(self, must: str | None = None) -> None:
-        self._must, self.has_must = must, False
-        self._counts: Counter[bool] = Counter()
-        self._examples: dict[bool, dict[str, None]] = {True: {}, False: {}}
-        self._tags: dict[str, None] = {}
-        self.has_more_tags = False
-        self.n_without_rule = 0
-        self.unpaid: Counter[Negative] = Counter()
-        """Items without positive points, by what negative points mean."""
-
-    def add(self, items: Iterable[Item]) -> None:
-        """Add the criteria of items."""
-        listed = list(items)
-        for meaning in get_args(Negative):
-            points = [[_points(x, meaning) for x in item.criteria] for item in listed]
-            self.unpaid[meaning] += sum(max(row, default=0.0) <= 0 for row in points)
-        for each in (each for item in listed for each in item.criteria):
-            self.n_without_rule += each.rule is None
-            self.has_must = self.has_must or self._must in each.tags
-            if len(self._tags) < MOST_TAGS:
-                self._tags |= dict.fromkeys(each.tags)
-            self.has_more_tags |= not self._tags.keys() >= {*each.tags}
-            if each.points < 0:
-                avoids = says_what_is_avoided(each.text)
-                self._counts[avoids] += 1
-                if len(self._examples[avoids]) < _EXAMPLES:
-                    self._examples[avoids][each.text] = None
-
-    @property
-    def found(self) -> Signs:
-        """Counts and examples."""
-        return Signs(
-            n_avoiding=self._counts[True],
-            n_doing=self._counts[False],
-            avoiding=tuple(self._examples[True]),
-            doing=tuple(self._examples[False]),
-        )
-
-    @property
-    def tags(self) -> list[str]:
-        """The first of the tags, in their order."""
-        return list(self._tags)
-
-
-def read_signs(items: Iterable[Item]) -> Signs:
+def read_signs(texts: Iterable[str]) -> Signs:
     """Count how criteria with negative points are worded.
 
     Parameters
     ----------
-    items : iterable of Item
-        With their criteria.
+    texts : iterable of str
+        Each of them once.
 
     Returns
     -------
     Signs
     """
-    found = SignCounts()
-    found.add(items)
-    return found.found
+    avoiding, doing = list[str](), list[str]()
+    for text in texts:
+        (avoiding if says_what_is_avoided(text) else doing).append(text)
+    return Signs(
+        n_avoiding=len(avoiding),
+        n_doing=len(doing),
+        avoiding=tuple(avoiding[:_EXAMPLES]),
+        doing=tuple(doing[:_EXAMPLES]),
+    )
 
 
 def settle_signs(signs: Signs, negative: Negative | None) -> Negative | None:
@@ -165,26 +115,6 @@ def _points(criterion: Criterion, negative: Negative | None) -> float:
 
 
 # The score ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemScore:
-    """The score of an item by its criteria.
-
-    Attributes
-    ----------
-    by_labels, expected : float
-        By which criteria are met, and by how probable that is; nan where there is none.
-    missing : str or None
-        Why there is none.
-    tags : mapping of str to tuple of float
-        Both numbers by the criteria with one tag; nan where these have no score.
-    """
-
-    by_labels: float
-    expected: float
-    missing: str | None
-    tags: Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,45 +158,49 @@ class CriteriaRule:
             for each, chance, own in rows
         ]  # fmt: skip
 
-    def score(self, item: Item, p: NDArray[np.float64], *, threshold: float) -> ItemScore:
-        """Score an item whose criteria have these probabilities, nan where there is no answer."""
-        points = np.array([_points(each, self.negative) for each in item.criteria])
-        is_known = ~np.isnan(p)
-        is_met = p >= threshold
+    def score(
+        self, items: Sequence[Item], p: NDArray[np.float64], *, threshold: float
+    ) -> tuple[NDArray[np.float64], list[str | None]]:
+        """Score items whose criteria, one after another, have these probabilities.
 
-        def add_up(chosen: NDArray[np.bool_]) -> tuple[float, float]:
-            whole = points[chosen & (points > 0)].sum()
-            if not whole:
-                return math.nan, math.nan
-            both = (points[chosen] @ is_met[chosen], points[chosen] @ p[chosen])
-            found = [float(x / whole) for x in both]
-            ends = np.clip(found, 0.0, 1.0).tolist() if self.clip else found
-            return ends[0], ends[1]
+        Returns the scores by which criteria are met and by how probable that is, of shape
+        (2, n_items, n_columns), nan where there is none, and by item why it has none.
+        """
+        criteria = [each for item in items for each in item.criteria]
+        counts = np.array([len(item.criteria) for item in items], np.int64)
+        rows = np.repeat(np.arange(len(items)), counts)
+        points = np.array([_points(each, self.negative) for each in criteria], dtype=np.float64)
+        is_known, is_met = ~np.isnan(p), p >= threshold
 
-        by_labels, expected = add_up(is_known)
-        is_must = np.array([self.must in each.tags for each in item.criteria], dtype=bool)
-        why = None
-        is_right = is_met == (points >= 0)  # what is fined must not be met
-        is_failed = bool((is_must & is_known & ~is_right).any())
-        if math.isnan(by_labels):
-            why = "no positive points"
-            if (points > 0).any():
-                why = "no answer on positive points" if is_known.any() else "no answers"
-        elif (is_must & ~is_known).any() and not is_failed:
-            why, by_labels, expected = "no answer on a must-have", math.nan, math.nan
-        elif is_failed:  # never more than it would get
-            by_labels, expected = min(by_labels, 0.0), min(expected, 0.0)
-        own = {tag for each in item.criteria for tag in each.tags}
-        return ItemScore(
-            by_labels=by_labels,
-            expected=expected,
-            missing=why,
-            tags={
-                tag: add_up(is_known & np.array([tag in each.tags for each in item.criteria]))
-                for tag in self.tags
-                if tag in own
-            },
+        def add_up(values: Any, chosen: NDArray[np.bool_]) -> Any:
+            return np.bincount(rows[chosen], values[chosen], len(items))
+
+        def has_any(chosen: NDArray[np.bool_]) -> Any:
+            return add_up(chosen, chosen) > 0
+
+        scores = np.full((2, len(items), len(self.columns)), np.nan)
+        known_tags = {tag for each in criteria for tag in each.tags}
+        for column, tag in enumerate((None, *self.tags)):
+            if tag is not None and tag not in known_tags:
+                continue
+            chosen = is_known & np.array([tag in (None, *each.tags) for each in criteria], np.bool_)
+            whole = add_up(points, chosen & (points > 0))
+            whole = np.where(whole == 0, np.nan, whole)
+            for place, answers in enumerate((is_met.astype(np.float64), p)):
+                scores[place, :, column] = add_up(points * answers, chosen) / whole
+        scores = np.clip(scores, 0.0, 1.0) if self.clip else scores
+        is_must = np.array([self.must in each.tags for each in criteria], np.bool_)
+        # what is fined must not be met; who fails a must never gets more than without it
+        is_failed = has_any(is_must & is_known & (is_met != (points >= 0)))
+        scores[:, is_failed, 0] = np.minimum(scores[:, is_failed, 0], 0.0)
+        is_open, has_score = has_any(is_must & ~is_known) & ~is_failed, ~np.isnan(scores[0, :, 0])
+        scores[:, is_open, 0] = np.nan
+        reasons = np.select(
+            [has_score & ~is_open, has_score, ~has_any(points > 0), has_any(is_known)],
+            ["", "no answer on a must-have", "no positive points", "no answer on positive points"],
+            "no answers",
         )
+        return scores, [why or None for why in reasons.tolist()]
 
     def combine(
         self, items: Sequence[Item], judged: Verdicts, *, not_asked: Mapping[str, str]
@@ -293,34 +227,24 @@ class CriteriaRule:
         [question] = judged.questions
         [threshold] = get_thresholds(judged.threshold, [question])
         parts = judged.take([part.id for item in items for part in split_criteria(item)])
-        chances, lacking = parts.probability(question), parts.missing
-        values = np.full((len(items), len(self.columns)), np.nan)
-        reasons: dict[str, str] = {}
-        start = 0
-        for row, item in enumerate(items):
-            p = chances[start : start + len(item.criteria)]
-            names = parts.items[start : start + len(item.criteria)]
-            start += len(item.criteria)
-            paying = [self.must in x.tags or x.points != 0 for x in item.criteria]
-            why = not_asked.get(item.id)
-            if why is None and not item.criteria:
-                why = NO_CRITERIA
-            for name, pays in zip(names, paying, strict=True):
-                if why is None and pays and name in lacking:
-                    why = lacking[name]
-            if why is not None:
-                reasons[item.id] = why if why == NO_VERDICT else f"failed verdict: {shorten(why)}"
-                continue
-            if self.negative is None and read_signs([item]).n_avoiding:
-                reasons[item.id] = _UNSETTLED
-                continue
-            found = self.score(item, p, threshold=float(threshold))
-            if found.missing is not None:
-                reasons[item.id] = found.missing
-            values[row] = [
-                found.expected,
-                *(found.tags.get(tag, (math.nan, math.nan))[1] for tag in self.tags),
-            ]
+        p, lacking, names = parts.probability(question), parts.missing, iter(parts.items)
+        scores, unscored = self.score(items, p, threshold=float(threshold))
+        values, reasons = scores[1], dict[str, str]()
+        for row, (item, why) in enumerate(zip(items, unscored, strict=True)):
+            lost = not_asked.get(item.id) or (None if item.criteria else NO_CRITERIA)
+            for each, name in zip(item.criteria, names, strict=False):
+                if lost is None and (self.must in each.tags or each.points != 0):
+                    lost = lacking.get(name)
+            if lost is not None:
+                lost = lost if lost == NO_VERDICT else f"failed verdict: {shorten(lost)}"
+            elif (
+                self.negative is None
+                and read_signs(x.text for x in item.criteria if x.points < 0).n_avoiding
+            ):
+                lost = _UNSETTLED
+            values[row] = np.nan if lost is not None else values[row]
+            if told := lost or why:
+                reasons[item.id] = told
         whole = Verdicts(
             items=tuple(item.id for item in items),
             behaviors=(CRITERIA,) * len(items),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
@@ -10,18 +9,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
+from voirdire.io.criteria import CRITERIA_COLUMNS
+from voirdire.io.declared import ItemReading
 from voirdire.io.items import stream_items
 from voirdire.judging.binding import plan_judging
 from voirdire.judging.outputs import TableWriter
 from voirdire.models.port import RULES
-from voirdire.records.items import IS_MET, SCORE, TAG
+from voirdire.records.items import IS_MET, SCORE
 from voirdire.records.plain import encode_json, without_nan
 from voirdire.records.tables import Tabular
 from voirdire.records.thresholds import get_thresholds
@@ -30,7 +32,8 @@ from voirdire.rewards.criteria import (
     CRITERIA,
     CriteriaRule,
     Negative,
-    SignCounts,
+    Signs,
+    read_signs,
     settle_signs,
 )
 from voirdire.rewards.given_weights import list_versions, write_time
@@ -42,16 +45,13 @@ from voirdire.rubrics import load_rubric
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import polars as pl
-
-    from voirdire.io.declared import ItemReading
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Criterion, Dropped, Item
 
 __all__ = ["CriteriaScores", "TagScore", "reward_of_criteria", "score_criteria"]
 
 _COLUMNS = ("item", "score", "expected_score", "n_criteria", "n_missing", "missing")
-_EXAMPLES = 3
+_MOST_TAGS, _EXAMPLES = 200, 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,28 +189,25 @@ def score_criteria(
     criteria with an answer. A criterion without an answer is missing, never 0: it is left out of
     both sums. An item without positive points, or without one answer, has no score.
     """
-    from voirdire.io.declared import ItemReading as Reading
-
-    about = vars(reading or Reading()) | layout | {"criteria": True}
-    signs = _read_signs(source, must=must, reading=Reading(**about))
-    if signs.has_more_tags:
-        msg = f"{source} has more than {len(signs.tags)} tags: the others get no score of their own"
+    about = vars(reading or ItemReading()) | layout | {"criteria": True}
+    signs, tags, _, _ = _read_signs(source, must=must, reading=ItemReading(**about))
+    if len(tags) > _MOST_TAGS:
+        msg = f"{source} has more than {_MOST_TAGS} tags: the others get no score of their own"
         warnings.warn(msg, UserWarning, stacklevel=2)
-    meaning = settle_signs(signs.found, negative)
+    meaning = settle_signs(signs, negative)
     rubric = load_rubric(CRITERIA)
     stored = open_verdicts(verdicts, rubric=rubric, judge=judge)
     for note in stored.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     [question] = rubric.propositions
     [threshold] = get_thresholds(stored.verdicts.threshold, [question])
-    rule = CriteriaRule(negative=meaning, must=must, clip=clip, tags=tuple(signs.tags))
-    tally = _Tally(rule, threshold=float(threshold), explain=explain)
+    rule = CriteriaRule(negative=meaning, must=must, clip=clip, tags=tags[:_MOST_TAGS])
     states: dict[str, str] | None = None
     if require_certified:
         read = [read_certificate(x) if isinstance(x, str | Path) else x for x in certificates]
         named = {str(row.get("question")) for x in read for row in x.examinations}
-        tags = sorted(named - {*rubric.propositions})
-        states = dict(find_certified_tags(read, stored.verdicts, rubric, tags=tags))
+        named -= {*rubric.propositions}
+        states = dict(find_certified_tags(read, stored.verdicts, rubric, tags=sorted(named)))
         if "passed" not in states.values():
             msg = (
                 "`require_certified` must find a certificate by which the judge of the verdicts "
@@ -218,25 +215,89 @@ def score_criteria(
                 "check ROWS --verdicts V --humans LABELS --certificate FILE."
             )
             raise InputError(msg)
+    explained = ("criteria",) if explain else ()
+    names = (*_COLUMNS, *explained, *rule.columns[1:])
+    types: Any = {"n_missing": pl.Int64, "n_criteria": pl.Int64, "missing": pl.String}
+    n_items = n_criteria = n_missing = n_uncertified = 0
+    n_scored, sums = np.zeros(len(rule.columns)), np.zeros((2, len(rule.columns)))
+    reasons = Counter[str]()
     with ExitStack() as stack:
         writer = stack.enter_context(
             TableWriter(output, source=source, holds="scores",
-                        is_ours=lambda names: names[: len(_COLUMNS)] == _COLUMNS)
+                        is_ours=lambda header: header[: len(_COLUMNS)] == _COLUMNS)
         )  # fmt: skip
-        for batch in stream_items(source, reading=Reading(**about)):
+        for batch in stream_items(source, reading=ItemReading(**about)):
             writer.set_aside.add(batch.dropped)
-            judged = stored.collect(batch.items)
-            items = batch.items if states is None else tally.unpay(batch.items, states)
-            writer.add(tally.add(items, judged.probability(question)))
-        writer.publish(tally.columns)
-    return tally.sum_up(
+            if not batch.items:
+                continue
+            p = stored.collect(batch.items).probability(question)
+            items = batch.items
+            if states is not None:
+                items, n = _unpay(items, states)
+                n_uncertified += n
+            scores, missing = rule.score(items, p, threshold=float(threshold))
+            parts = np.split(p, np.cumsum([len(item.criteria) for item in items])[:-1])
+            rows: dict[str, Any] = {
+                "item": [item.id for item in items],
+                "score": scores[0, :, 0],
+                "expected_score": scores[1, :, 0],
+                "n_criteria": list(map(len, parts)),
+                "n_missing": [int(np.isnan(part).sum()) for part in parts],
+                "missing": missing,
+            }
+            if explain:
+                rows["criteria"] = [
+                    encode_json(without_nan(rule.share(*each, threshold=float(threshold)))).decode()
+                    for each in zip(items, parts, strict=True)
+                ]
+            rows |= zip(names[len(rows) :], scores[0, :, 1:].T, strict=True)
+            writer.add(pl.DataFrame(rows, schema_overrides=types).fill_nan(None))
+            n_items, n_criteria = n_items + len(items), n_criteria + len(p)
+            n_missing += int(np.isnan(p).sum())
+            n_scored += np.isfinite(scores[0]).sum(axis=0)
+            sums += np.nansum(scores, axis=1)
+            reasons.update(filter(None, missing))
+        writer.publish(names)
+    with np.errstate(invalid="ignore"):
+        means = sums / n_scored
+    return CriteriaScores(
         output=str(output),
         judge=stored.verdicts.judge,
         fingerprint=stored.verdicts.fingerprint,
+        n_items=n_items,
+        n_scored=int(n_scored[0]),
+        n_criteria=n_criteria,
+        n_missing=n_missing,
+        mean=float(np.clip(means[0, 0], 0.0, 1.0)),
+        mean_expected=float(np.clip(means[1, 0], 0.0, 1.0)),
+        tags=tuple(
+            TagScore(tag=tag, n_items=int(n), mean=float(mean))
+            for tag, n, mean in zip(rule.tags, n_scored[1:], means[0, 1:], strict=True)
+            if n
+        ),
+        missing=dict(reasons.most_common()),
         negative=meaning,
         n_dropped=writer.set_aside.count,
-        n_uncertified=tally.n_uncertified,
+        n_uncertified=n_uncertified,
     )
+
+
+def _unpay(items: Sequence[Item], states: Mapping[str, str]) -> tuple[list[Item], int]:
+    """Take the points off criteria whose judge is not known to have passed, and count these."""
+
+    def is_paid(criterion: Criterion) -> bool:
+        named = {states.get(tag) for tag in criterion.tags} or {states[IS_MET]}
+        return criterion.rule is not None or ("passed" in named and "failed" not in named)
+
+    changed, n_unpaid = [], 0
+    for item in items:
+        criteria = tuple(
+            each if is_paid(each) else msgspec.structs.replace(each, points=0.0, tags=())
+            for each in item.criteria
+        )
+        n_unpaid += sum(x is not y for x, y in zip(criteria, item.criteria, strict=True))
+        changed.append(msgspec.structs.replace(item, criteria=criteria))
+    return changed, n_unpaid
 
 
 def _read_signs(
@@ -245,17 +306,27 @@ def _read_signs(
     must: str | None,
     reading: ItemReading,
     drop: Callable[[Iterable[Dropped]], None] = lambda _: None,
-) -> SignCounts:
-    """Read the wording of negative points and the tags of a file; refuse a tag that it lacks."""
-    signs = SignCounts(must)
+) -> tuple[Signs, tuple[str, ...], int, dict[Negative, int]]:
+    """Read the wording of negative points and the tags of a file; refuse a tag that it lacks.
+
+    Returns also how many criteria have no rule, and how many items have no positive points, by what
+    negative ones mean.
+    """
+    texts, tags = dict[str, None](), dict[str, None]()
+    n_without_rule, unpaid = 0, dict.fromkeys(get_args(Negative), 0)
     for batch in stream_items(source, reading=reading):
-        signs.add(batch.items)
         drop(batch.dropped)
-    if must is not None and not signs.has_must:
-        known = ", ".join(map(repr, signs.tags[:_EXAMPLES])) or "none"
+        for item in batch.items:
+            texts |= dict.fromkeys(x.text for x in item.criteria if x.points < 0)
+            tags |= dict.fromkeys(tag for x in item.criteria for tag in x.tags)
+            n_without_rule += sum(x.rule is None for x in item.criteria)
+            unpaid["met_is_bad"] += all(x.points <= 0 for x in item.criteria)
+            unpaid["met_is_good"] += all(x.points == 0 for x in item.criteria)
+    if must is not None and must not in tags:
+        known = ", ".join(map(repr, [*tags][:_EXAMPLES])) or "none"
         msg = f"`must` must be a tag of some criterion, got {must!r}. There are {known}."
         raise InputError(msg)
-    return signs
+    return read_signs(texts), tuple(tags), n_without_rule, unpaid
 
 
 def reward_of_criteria(
@@ -312,21 +383,21 @@ def reward_of_criteria(
     responses to its prompt would be paid by other criteria. Nor has one whose negative points say
     what a response avoids, where `negative` was not said.
     """
-    from voirdire.io.criteria import CRITERIA_COLUMNS
-    from voirdire.io.declared import ItemReading as Reading
 
     def keep_criteria(row: dict[str, Any]) -> dict[str, Any]:
         return {"response": ""} | {key: row[key] for key in CRITERIA_COLUMNS if key in row}
 
-    about = vars(reading or Reading()) | layout | {"criteria": True, "make_item": keep_criteria}
+    about = vars(reading or ItemReading()) | layout | {"criteria": True, "make_item": keep_criteria}
     dropped: list[Dropped] = []
-    signs = _read_signs(source, must=must, reading=Reading(**about), drop=dropped.extend)
-    settle_signs(signs.found, negative)
+    signs, tags, n_without_rule, n_unpaid = _read_signs(
+        source, must=must, reading=ItemReading(**about), drop=dropped.extend
+    )
+    settle_signs(signs, negative)
     plan = plan_judging(judge, CRITERIA)
-    if plan.judge.name == RULES and signs.n_without_rule:
-        msg = f"`judge` must be a language model, got 'rules': {signs.n_without_rule:,} criteria"
+    if plan.judge.name == RULES and n_without_rule:
+        msg = f"`judge` must be a language model, got 'rules': {n_without_rule:,} criteria"
         raise InputError(f"{msg} have no rule in code.")
-    unpaid = "have no positive points", signs.unpaid[negative or "met_is_bad"]
+    unpaid = "have no positive points", n_unpaid[negative or "met_is_bad"]
     unread = "cannot be read", len(dropped)
     for why, n in filter(itemgetter(1), (unread, unpaid)):
         first = f" (the first: {shorten(dropped[0].reason)})" if why == unread[0] else ""
@@ -338,7 +409,7 @@ def reward_of_criteria(
         rubric=plan.rubric,
         judge=describe_judge(plan, made_from=judge),
         behaviors={CRITERIA: weights},
-        criteria=CriteriaRule(negative=negative, must=must, clip=clip, tags=tuple(signs.tags)),
+        criteria=CriteriaRule(negative=negative, must=must, clip=clip, tags=tags[:_MOST_TAGS]),
         certificates=tuple(
             read_certificate(each) if isinstance(each, str | Path) else each
             for each in certificates
@@ -346,93 +417,3 @@ def reward_of_criteria(
         created=write_time(),
         versions=list_versions(),
     )
-
-
-class _Tally:
-    """Scores items batch by batch, and adds up."""
-
-    def __init__(self, rule: CriteriaRule, *, threshold: float, explain: bool) -> None:
-        self._rule, self._threshold, self._explain = rule, threshold, explain
-        self._n_items = self._n_scored = self._n_criteria = self._n_missing = 0
-        self.n_uncertified = 0
-        self._sums = np.zeros(2)
-        self._tags: dict[str, list[float]] = {}
-        self._missing: Counter[str] = Counter()
-        explained = ("criteria",) if explain else ()
-        self.columns = (*_COLUMNS, *explained, *rule.columns[1:])
-
-    def unpay(self, items: Sequence[Item], states: Mapping[str, str]) -> list[Item]:
-        """Take the points off criteria whose judge is not known to have passed."""
-
-        def is_paid(criterion: Criterion) -> bool:
-            named = {states.get(tag) for tag in criterion.tags} or {states[IS_MET]}
-            return criterion.rule is not None or ("passed" in named and "failed" not in named)
-
-        changed = []
-        for item in items:
-            paid = [is_paid(each) for each in item.criteria]
-            self.n_uncertified += paid.count(False)
-            criteria = tuple(
-                each if is_sure else msgspec.structs.replace(each, points=0.0, tags=())
-                for each, is_sure in zip(item.criteria, paid, strict=True)
-            )
-            changed.append(msgspec.structs.replace(item, criteria=criteria))
-        return changed
-
-    def add(self, items: Sequence[Item], chances: Any) -> pl.DataFrame:
-        """Score a batch, whose criteria have these probabilities one after another."""
-        import polars as pl
-
-        rows: list[dict[str, Any]] = []
-        start = 0
-        for item in items:
-            p = chances[start : start + len(item.criteria)]
-            start += len(item.criteria)
-            rows.append(self._score(item, p))
-        kinds: Any = dict.fromkeys(("n_criteria", "n_missing"), pl.Int64)
-        kinds |= dict.fromkeys(("item", "missing", "criteria"), pl.String)
-        types = {name: kinds.get(name, pl.Float64) for name in self.columns}
-        return pl.DataFrame(rows, schema=types)
-
-    def _score(self, item: Item, p: Any) -> dict[str, Any]:
-        found = self._rule.score(item, p, threshold=self._threshold)
-        n_missing = int(np.isnan(p).sum())
-        self._n_items += 1
-        self._n_criteria += len(p)
-        self._n_missing += n_missing
-        if found.missing is not None:
-            self._missing[found.missing] += 1
-        else:
-            self._n_scored += 1
-            self._sums += (found.by_labels, found.expected)
-        row = {"item": item.id, "score": found.by_labels, "expected_score": found.expected,
-               "missing": found.missing, "n_criteria": len(p), "n_missing": n_missing}  # fmt: skip
-        if self._explain:
-            told = self._rule.share(item, p, threshold=self._threshold)
-            row["criteria"] = encode_json(without_nan(told)).decode()
-        for tag in self._rule.tags:
-            row[f"{TAG}{tag}"] = value = found.tags.get(tag, (math.nan,))[0]
-            if not math.isnan(value):
-                self._tags.setdefault(tag, []).append(value)
-        return {
-            key: None if isinstance(x, float) and math.isnan(x) else x for key, x in row.items()
-        }
-
-    def sum_up(self, **about: Any) -> CriteriaScores:
-        """Return the figures of the file; the means are clipped at last."""
-        n = self._n_scored
-        means = np.clip(self._sums / n, 0.0, 1.0) if n else np.full(2, np.nan)
-        return CriteriaScores(
-            n_items=self._n_items,
-            n_scored=n,
-            n_criteria=self._n_criteria,
-            n_missing=self._n_missing,
-            mean=float(means[0]),
-            mean_expected=float(means[1]),
-            tags=tuple(
-                TagScore(tag=tag, n_items=len(x), mean=float(np.mean(x)))
-                for tag, x in self._tags.items()
-            ),
-            missing=dict(self._missing.most_common()),
-            **about,
-        )

@@ -34,7 +34,7 @@ from voirdire.records.items import IS_MET, split_criteria
 from voirdire.records.plain import encode_json
 from voirdire.records.tables import Tabular
 from voirdire.records.thresholds import get_thresholds
-from voirdire.rewards.criteria import Negative, Signs
+from voirdire.rewards.criteria import Negative, Signs, read_signs
 from voirdire.rewards.verdict_source import open_verdicts
 from voirdire.rubrics import load_rubric
 from voirdire.rubrics.wording import (
@@ -376,11 +376,7 @@ class _Rubrics:
     @property
     def signs(self) -> Signs:
         """How criteria with negative points are worded."""
-        negative = [text for text, (_, _, least) in self.texts.items() if least < 0]
-        avoiding = [text for text in negative if says_what_is_avoided(text)]
-        doing = [text for text in negative if not says_what_is_avoided(text)]
-        return Signs(n_avoiding=len(avoiding), n_doing=len(doing),
-                     avoiding=tuple(avoiding[:3]), doing=tuple(doing[:3]))  # fmt: skip
+        return read_signs(text for text, (_, _, least) in self.texts.items() if least < 0)
 
     def list_findings(
         self, negative: Negative | None, by_model: ModelReading

@@ -261,7 +261,7 @@ WORDINGS = [
 
 @pytest.mark.parametrize(("text", "avoids"), WORDINGS, ids=[row[0][:20] for row in WORDINGS])
 def test_how_negative_points_are_worded(text, avoids):
-    found = read_signs([Item(id="1", response="x", criteria=(Criterion(text=text, points=-1),))])
+    found = read_signs([text])
 
     assert (found.n_avoiding, found.n_doing) == (int(avoids), int(not avoids))
 
