@@ -66,9 +66,8 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
     }
     for file in files:
         for question, table in study.read_tables(file, role="judge"):
-            rows = table.of_questions([] if question.kind == "text" else [question.id])
-            for row in range(len(rows)):
-                judge, item, label = (x.value(row) for x in (rows.rater, rows.item, rows.label))
+            for row in range(len(table)):
+                judge, item, label = (x.value(row) for x in (table.rater, table.item, table.label))
                 if answers.setdefault((question.id, judge), {}).setdefault(item, label) != label:
                     msg = f"{file}: {shorten(judge)!r} must label an item once, got two labels of"
                     raise InputError(f"{msg} {shorten(item)!r} in these files. Name one of them.")
@@ -83,7 +82,7 @@ def read_judges(study: Study, files: Iterable[str | Path]) -> Answers:
     return answers
 
 
-def watch_study(study: Study, answers: Answers) -> tuple[WatchedJudge, ...]:
+def watch_study(study: Study, answers: Answers, *, codes: bool = False) -> tuple[WatchedJudge, ...]:
     """Watch judges on the items that are closed.
 
     Parameters
@@ -92,12 +91,15 @@ def watch_study(study: Study, answers: Answers) -> tuple[WatchedJudge, ...]:
         As it stands.
     answers : dict
         As `read_judges` gives them.
+    codes : bool, optional
+        Call people by codes.
 
     Returns
     -------
     tuple of WatchedJudge
     """
-    planned = [name for number, name in study.names().items() if number < study.n_planned]
+    names = study.names(codes=codes)
+    planned = tuple(names[number] for number in range(study.n_planned))
     closed = set(study.closed_prefix())
     watched = []
     for question in study.questions:
@@ -112,10 +114,10 @@ def watch_study(study: Study, answers: Answers) -> tuple[WatchedJudge, ...]:
                     _, shown = study.name_of(item, key)
                     clusters[shown] = study.cluster_of(item)
                     if item.id in closed:
-                        labels[shown] = study.closed[item.id][key]
+                        labels[shown] = dict(zip(planned, study.closed[item.id][key], strict=True))
         plan = WatchPlan.of(
             question,
-            annotators=tuple(planned),
+            annotators=planned,
             n_items=len(clusters),
             epsilon=study.settings.epsilon,
             epsilon_mode=study.settings.epsilon_mode,
@@ -207,13 +209,12 @@ def _make_pages(pipe: Connection, url: Any, key: str, answers: Answers) -> None:
             name, language, codes = pipe.recv()
             study.refresh(store.answers(key, after=len(study.uuids)))
             state = len(study.uuids), len(study.items), study.seats
-            if name != "labels.csv" and state != measured:
-                measured, progress = state, measure_study(study, answers)
             if name == "labels.csv":
                 made = write_csv(study.labels(codes=codes))
             elif name == "stop.json":
-                names = study.codes() if codes else {}
-                made = json.dumps(stop_record(progress.watched, names=names))
+                made = json.dumps(stop_record(watch_study(study, answers, codes=codes)))
             else:
+                if state != measured:
+                    measured, progress = state, measure_study(study, answers)
                 made = html_page(progress, language=language, is_served=True)
             pipe.send(made)

@@ -48,8 +48,8 @@ MOST_TEXT, MOST_NOTE = 20_000, 2_000
 """Characters of an answer of text, and of a note."""
 
 _NOBODY = b"\0" * 32
-_OF_FILES = "5"
-"""The version of the uuids of labels from files; a browser's are of version 4."""
+_OF_FILES = "file-"
+"""How the uuids of labels from files begin; a browser's do not."""
 
 
 class TaskState(msgspec.Struct, gc=False):
@@ -238,10 +238,10 @@ class Study:
         Of everything that was done.
     states : dict of (int, str, int) to TaskState
         What each seat has said of each item, the first and the second time.
-    closed : dict of str to dict of str to dict of str
+    closed : dict of str to dict of str to list
         The items that everybody has labelled who was to: by question what each person who was
-        planned had then answered, as `watch_judge` takes it. What is taken back later changes
-        nothing there.
+        planned had then answered, by number of seat, as `watch_judge` takes it. What is taken
+        back later changes nothing there.
     """
 
     def __init__(self, store: AnnotationStore, key: str) -> None:
@@ -255,10 +255,10 @@ class Study:
         self.seats: list[Seat] = []
         self.uuids: set[str] = set()
         self.states: dict[tuple[int, str, int], TaskState] = {}
-        self.closed: dict[str, dict[str, dict[str, Any]]] = {}
+        self.closed: dict[str, dict[str, list[Any]]] = {}
         self._left: set[int] = set()
         self._split: dict[str, bool] = {}
-        self._taken: dict[tuple[int, str, str], list[Any]] = {}
+        self._touched: set[tuple[int, str, str]] = set()
         first = store.documents(key)[0]
         self.rubric = rubric_from_text(first["rubric"], source=key)
         self.settings = StudySettings(**first["settings"])
@@ -346,7 +346,7 @@ class Study:
         if past is None:
             self._store.add_seat(self.key, Seat(number=n, name=name, **link))
         else:
-            self._store.change_seat(self.key, past.number, role="annotator", **link)
+            self._store.change_seat(self.key, replace(past, role="annotator", **link))
         self.refresh()
         return secret
 
@@ -362,7 +362,7 @@ class Study:
         if seat.left_at is not None and self.settings.per_item is not None:
             msg = f"`annotator` must not have left, got {name!r}, whose items went to the others."
             raise InputError(f"{msg} Let the person go on under another name, with `--add`.")
-        self._store.change_seat(self.key, seat.number, digest=_digest(secret), until=None)
+        self._store.change_seat(self.key, replace(seat, digest=_digest(secret), until=None))
         self.refresh()
         return secret
 
@@ -372,10 +372,9 @@ class Study:
         Return how many items nobody gets in place of this person.
         """
         seat = self.seat_named(name)
-        left: dict[str, Any] = {"digest": None}
         if seat.left_at is None:  # who left before has no items further on
-            left |= {"until": self._next_block(), "left_at": time.time()}
-        self._store.change_seat(self.key, seat.number, **left)
+            seat = replace(seat, until=self._next_block(), left_at=time.time())
+        self._store.change_seat(self.key, replace(seat, digest=None))
         self.refresh()
         own = [task for task in self.tasks(seat.number) if task.item in self._places]
         return sum(not task.turn and not self.is_done(seat.number, task) for task in own)
@@ -473,8 +472,8 @@ class Study:
             state.notes[row.question] = row.value
         else:
             state.is_flagged = row.value
-        if row.uuid[14:15] == _OF_FILES:
-            self._taken.setdefault((row.seat, row.item, row.question), []).append(row.value)
+        if row.action in ("answer", "undo") and not row.uuid.startswith(_OF_FILES):
+            self._touched.add((row.seat, row.item, row.question))
 
     def is_done(self, seat: int, task: Task) -> bool:
         """Whether somebody has answered all that is asked of a task."""
@@ -492,16 +491,12 @@ class Study:
         if task.item not in self.closed and all(
             number in self._left or self.is_done(number, task) for number in people
         ):
-            states = {
-                seat.name: self.states.get((seat.number, task.item, 0), TaskState()).answers
-                for seat in self.seats
-                if 0 <= seat.number < self.n_planned
-            }
+            states = [
+                self.states.get((number, task.item, 0), TaskState()).answers
+                for number in range(self.n_planned)
+            ]
             self.closed[task.item] = {
-                key: {
-                    name: _as_label(question, answers[key].value if key in answers else None)
-                    for name, answers in states.items()
-                }
+                key: [_as_label(question, answers.get(key)) for answers in states]
                 for key, (question, _) in self.asked[task.item].items()
             }
 
@@ -543,14 +538,13 @@ class Study:
         """Take labels that exist in; return how many are new or changed, and what was set aside.
 
         A name without a seat gets one, without items. An item that somebody has labelled already is
-        not asked of that person again. A label that was taken in before counts again only where the
-        files have another one now; of two files the later counts. What somebody answered on the
-        page stands.
+        not asked of that person again. Of two files the later counts. What somebody answered or
+        took back on the page stands.
         """
         names = {self.name_of(item, key): (item.id, key) for item in self.items.values()
                  for key in self.asked[item.id]}  # fmt: skip
         seats = {seat.name: seat.number for seat in self.seats}
-        labels: dict[tuple[int, str, str], Any] = {}
+        labels: dict[tuple[str, str, str], Any] = {}
         dropped: list[Dropped] = []
         for file in files:
             for question, table in self.read_tables(file, role="annotator"):
@@ -567,22 +561,19 @@ class Study:
                         past = Seat(number=seats[rater], name=rater, role="past")
                         self._store.add_seat(self.key, past)
                     value = label == "true" if question.kind == "boolean" else label
-                    labels[seats[rater], item, key] = value
+                    labels[rater, item, key] = value
         rows = []
-        for (seat, item, key), value in labels.items():
+        for (rater, item, key), value in labels.items():
+            seat = seats[rater]
             own = self.states.get((seat, item, 0), TaskState()).answers.get(key)
-            if own is not None and own.uuid[14:15] != _OF_FILES:
-                if own.value == value:
-                    continue
-                name = next(x.name for x in self.seats if x.number == seat)
-                reason = "it was answered on the page, which stands"
-                dropped.append(Dropped(reason=reason, source="labels", item=item, rater=name))
+            if own is not None and own.value == value:
                 continue
-            taken = self._taken.get((seat, item, key), [])
-            if not taken or taken[-1] != value:
-                told = f"{self.key}\0{seat}\0{item}\0{key}\0{len(taken)}"
-                name = str(uuid.uuid5(uuid.NAMESPACE_URL, told))
-                rows.append(Answer(uuid=name, seat=seat, item=item, question=key, value=value))
+            if (seat, item, key) in self._touched:
+                reason = "it was answered on the page, which stands"
+                dropped.append(Dropped(reason=reason, source="labels", item=item, rater=rater))
+                continue
+            name = f"{_OF_FILES}{uuid.uuid4()}"
+            rows.append(Answer(uuid=name, seat=seat, item=item, question=key, value=value))
         self._store.insert([(self.key, row) for row in rows])
         self.refresh(rows)
         return len(rows), dropped
@@ -599,10 +590,6 @@ class Study:
         """Return what each seat is called in tables: its name, or a code."""
         people = [seat for seat in self.seats if seat.number != COORDINATOR]
         return {seat.number: f"P{seat.number + 1}" if codes else seat.name for seat in people}
-
-    def codes(self) -> dict[str, str]:
-        """Return the code of each name."""
-        return dict(zip(self.names().values(), self.names(codes=True).values(), strict=True))
 
     def labels(self, *, codes: bool = False) -> pl.DataFrame:
         """Return everybody's labels as a long table for `examine`, without practice and repeats.
@@ -706,10 +693,11 @@ def _prepare_items(
     return prepared
 
 
-def _as_label(question: Question, value: Any) -> Any:
-    if question.kind == "multilabel":
-        return None if value is None else frozenset(value)
-    return float(value) if question.kind == "scale" and value is not None else value
+def _as_label(question: Question, row: Answer | None) -> Any:
+    if row is None or row.value is None:
+        return None
+    form: Any = {"multilabel": frozenset, "scale": float}.get(question.kind)
+    return form(row.value) if form else row.value
 
 
 def write_label(value: Any) -> str:

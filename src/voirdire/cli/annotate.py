@@ -240,10 +240,10 @@ def export_command(
             _write_table(gold, found.gold())
         watched = None
         if stop is not None:
-            results = watch_study(found, read_judges(found, judges))
+            results = watch_study(found, read_judges(found, judges), codes=codes)
             watched = {each.question for each in results}
-            record = stop_record(results, names=found.codes() if codes else None)
-            write_text(stop, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+            record = json.dumps(stop_record(results), indent=1, ensure_ascii=False)
+            write_text(stop, f"{record}\n")
         _say_next(found, output, judges=judges, stop=stop, watched=watched)
 
 

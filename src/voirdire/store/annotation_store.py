@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 import sqlalchemy as sa
-from msgspec.structs import astuple
 
 from voirdire.store.database import Database, read_address
 
@@ -103,11 +102,7 @@ _SEATS = sa.Table(
     sa.Column("study", sa.Text, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("name", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("digest", sa.LargeBinary),
-    sa.Column("since", sa.Integer, nullable=False),
-    sa.Column("until", sa.Integer),
-    sa.Column("left_at", sa.Float),
+    sa.Column("seat", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("study", "name"),
 )
 _ANSWERS = sa.Table(
@@ -116,22 +111,14 @@ _ANSWERS = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("study", sa.Text, nullable=False, index=True),
     sa.Column("uuid", sa.Text, nullable=False, unique=True),
-    sa.Column("seat", sa.Integer, nullable=False),
-    sa.Column("item", sa.Text, nullable=False),
-    sa.Column("turn", sa.Integer, nullable=False),
-    sa.Column("question", sa.Text, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
-    sa.Column("value", sa.Text),
-    sa.Column("seconds", sa.Float),
-    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("answer", sa.LargeBinary, nullable=False),
 )
 _SCHEMA = sa.Table(
     "voirdire_annotation_schema", _TABLES, sa.Column("version", sa.Integer, nullable=False)
 )
 _INSERT = (
-    "INSERT INTO voirdire_answers "
-    "(study, uuid, seat, item, turn, question, action, value, seconds, at) "
-    "VALUES ({0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}) ON CONFLICT (uuid) DO NOTHING"
+    "INSERT INTO voirdire_answers (study, uuid, answer) VALUES ({0}, {0}, {0}) "
+    "ON CONFLICT (uuid) DO NOTHING"
 )
 
 
@@ -167,7 +154,7 @@ def open_annotations(url: str | Path, *, makes: bool = True) -> AnnotationStore:
 class AnnotationStore(Database):
     """Studies, seats and answers; made by `open_annotations`."""
 
-    tables, schema, version, content = _TABLES, _SCHEMA, 1, "annotations"
+    tables, schema, version, content = _TABLES, _SCHEMA, 2, "annotations"
     pragmas = "PRAGMA synchronous=FULL; PRAGMA cache_size=-16384"
 
     def studies(self) -> list[str]:
@@ -190,35 +177,32 @@ class AnnotationStore(Database):
 
     def seats(self, study: str) -> list[Seat]:
         """Read who takes part, by number."""
-        query = sa.select(_SEATS).where(_SEATS.c.study == study).order_by(_SEATS.c.number)
-        rows = self.transact(lambda connection: connection.execute(query).mappings().all())
-        return [Seat(**{key: row[key] for key in Seat.__dataclass_fields__}) for row in rows]
+        query = sa.select(_SEATS.c.seat).where(_SEATS.c.study == study).order_by(_SEATS.c.number)
+        rows = self.transact(lambda connection: connection.execute(query).scalars().all())
+        return [msgspec.json.decode(row, type=Seat) for row in rows]
 
     def add_seat(self, study: str, seat: Seat) -> None:
         """Give somebody a place; name and number are free."""
-        row = {"study": study} | {key: getattr(seat, key) for key in Seat.__dataclass_fields__}
+        row: dict[str, Any] = {"study": study, "number": seat.number, "name": seat.name}
+        row["seat"] = msgspec.json.encode(seat)
         self.transact(lambda connection: connection.execute(sa.insert(_SEATS), row))
 
-    def change_seat(self, study: str, number: int, **values: Any) -> None:
+    def change_seat(self, study: str, seat: Seat) -> None:
         """Change the link of a seat, or where its part of the order ends."""
-        query = sa.update(_SEATS).where(_SEATS.c.study == study, _SEATS.c.number == number)
-        self.transact(lambda connection: connection.execute(query.values(**values)))
+        query = sa.update(_SEATS).where(_SEATS.c.study == study, _SEATS.c.number == seat.number)
+        query = query.values(seat=msgspec.json.encode(seat))
+        self.transact(lambda connection: connection.execute(query))
 
     def answers(self, study: str, *, after: int = 0) -> list[Answer]:
         """Read what was done in a study in the order of arrival, without so many at first."""
-        columns = [_ANSWERS.c[name] for name in Answer.__struct_fields__]
-        query = sa.select(*columns).where(_ANSWERS.c.study == study).order_by(_ANSWERS.c.id)
-        query = query.offset(after)
-        rows = self.transact(lambda connection: connection.execute(query).all())
-        read = (dict(zip(Answer.__struct_fields__, row, strict=True)) for row in rows)
-        return [Answer(**row | {"value": json.loads(row["value"])}) for row in read]
+        query = sa.select(_ANSWERS.c.answer).where(_ANSWERS.c.study == study)
+        query = query.order_by(_ANSWERS.c.id).offset(after)
+        rows = self.transact(lambda connection: connection.execute(query).scalars().all())
+        return [msgspec.json.decode(row, type=Answer) for row in rows]
 
     def insert(self, rows: Sequence[tuple[str, Answer]]) -> None:
         """Put answers in, each with its study; one whose uuid is there already is left out."""
         statement = _INSERT.format("?" if self._is_sqlite else "%s")
-        values = [
-            (study, *astuple(msgspec.structs.replace(row, value=json.dumps(row.value))))
-            for study, row in rows
-        ]
+        values = [(study, row.uuid, msgspec.json.encode(row)) for study, row in rows]
         if values:
             self.transact(lambda connection: connection.exec_driver_sql(statement, values))

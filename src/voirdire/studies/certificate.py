@@ -17,7 +17,7 @@ from voirdire.io.labels import hash_labels
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate, as_plain
 from voirdire.records.plain import without_nan
 from voirdire.stats.plan import TestPlan
-from voirdire.studies.watching import apply_stop, watch_again
+from voirdire.studies.watching import apply_stop, list_stops, watch_again
 from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def certify(
     if population is not None:
         content["population"] = population
     if stop:
-        content["stop"] = tuple(each.to_dict() for each in stop)
+        content["stop"] = tuple(list_stops(stop))
     majority_figures = {
         f"{row.question} | {row.judge}": {
             name: [each.estimate, each.low, each.high]

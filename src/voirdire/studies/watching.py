@@ -7,10 +7,11 @@ with the labels that it rests on, so that anyone can repeat it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 import numpy as np
 
 from voirdire import stats
@@ -24,7 +25,7 @@ from voirdire.studies.examination import choose_alignment
 from voirdire.studies.label_matrix import ties_half
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from voirdire.io import LabelTable
     from voirdire.rubrics import Question
@@ -48,11 +49,14 @@ _FEWEST_FORECAST = 20
 _HOPELESS = 0.05
 """Units from which there is a forecast, and the share of continuations below which one may stop."""
 
-_NO_STOP = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, MemoryError)
+_NO_STOP = (msgspec.ValidationError, LookupError, TypeError, ValueError, ArithmeticError)
 """What a stop that somebody has written by hand may end in."""
 
 _MOST_POINTS = 21
 """Of a scale whose every whole number is a constant answer; of a longer one eleven points are."""
+
+
+Label: TypeAlias = bool | float | str | frozenset[str] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +81,7 @@ class WatchPlan:
 
     question: str
     kind: QuestionKind
-    constants: tuple[Any, ...]
+    constants: tuple[Label, ...]
     annotators: tuple[str, ...]
     n_items: int
     epsilon: float = 0.2
@@ -101,7 +105,7 @@ class WatchPlan:
         -------
         WatchPlan
         """
-        constants: tuple[Any, ...] = tuple(question.labels)
+        constants: tuple[Label, ...] = tuple(question.labels)
         if question.kind == "boolean":
             constants = (True, False)
         elif question.kind == "multilabel":
@@ -167,27 +171,6 @@ class WatchedJudge:
     def shown(self) -> tuple[str, ...]:
         """The annotators within ε, as of the stop."""
         return tuple(self.plan.annotators[n] for n in self.result.shown) if self.result else ()
-
-    def to_dict(self, *, names: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return what the judge passed or did not pass by, as a file of the stop has it."""
-        called = {who: (names or {}).get(who, who) for who in self.plan.annotators}
-        plan = asdict(self.plan) | {
-            "constants": [_plain(x) for x in self.plan.constants],
-            "annotators": list(called.values()),
-        }
-        rows = [
-            {
-                "item": item,
-                **({"cluster": self.clusters[item]} if self.clusters else {}),
-                "labels": {called[who]: _plain(x) for who, x in labels.items() if x is not None},
-                **({"answer": _plain(self.answers[item])} if item in self.answers else {}),
-            }
-            for item, labels in self.labels.items()
-        ]
-        stopped_at = self.result and self.result.stopped_at
-        rest = {k: x for k, x in self.clusters.items() if k not in self.labels}
-        return {"judge": self.judge, "plan": plan, "items": rows, "other_clusters": rest,
-                "stopped_at": stopped_at}  # fmt: skip
 
 
 def watch_judge(
@@ -352,27 +335,50 @@ def _explain(
 # The stop -------------------------------------------------------------------------------------
 
 
-def stop_record(
-    watched: Sequence[WatchedJudge], *, names: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+class _Item(msgspec.Struct):
+    item: str
+    labels: dict[str, Label]
+    answer: Label | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Stop(msgspec.Struct):
+    """What a judge passed or did not pass by, as a file has it."""
+
+    judge: str
+    plan: WatchPlan
+    items: list[_Item]
+    clusters: dict[str, str]
+    stopped_at: int | None
+
+
+def list_stops(watched: Sequence[WatchedJudge]) -> list[dict[str, Any]]:
+    """Write each judge with the labels that it was watched on."""
+    stops = []
+    for each in watched:
+        rows = [
+            _Item(item, labels, each.answers.get(item, msgspec.UNSET))
+            for item, labels in each.labels.items()
+        ]
+        stopped_at = each.result.stopped_at if each.result else None
+        stops.append(_Stop(each.judge, each.plan, rows, each.clusters, stopped_at))
+    plain: list[dict[str, Any]] = msgspec.to_builtins(stops, order="deterministic")
+    return plain
+
+
+def stop_record(watched: Sequence[WatchedJudge]) -> dict[str, Any]:
     """Make the certificate of a stop: each judge with the labels that it was watched on.
 
     Parameters
     ----------
     watched : sequence of WatchedJudge
         All judges and questions, as they stood when labelling stopped.
-    names : mapping of str to str, optional
-        What annotators are called in it.
 
     Returns
     -------
     dict
         For a file of JSON that `read_stop` reads.
     """
-    content = {
-        "schema": STOP_SCHEMA,
-        "judges": [each.to_dict(names=names or {}) for each in watched],
-    }
+    content = {"schema": STOP_SCHEMA, "judges": list_stops(watched)}
     return content | {"content_hash": hash_content(content)}
 
 
@@ -407,47 +413,27 @@ def read_stop(path: str | Path) -> tuple[WatchedJudge, ...]:
 
 
 def watch_again(name: str, rows: Any) -> tuple[WatchedJudge, ...]:
-    """Bet again on what `WatchedJudge.to_dict` wrote of each judge; `name` is the file's."""
+    """Bet again on what `list_stops` wrote of each judge; `name` is the file's."""
     try:
-        stop = tuple(map(_watch_row, rows))
-        others = [
-            row["judge"]
-            for row, watched in zip(rows, stop, strict=True)
-            if watched.to_dict()["stopped_at"] != row["stopped_at"]
-        ]
+        kept = msgspec.convert(rows, list[_Stop])
+        stop = tuple(
+            watch_judge(
+                each.judge,
+                each.plan,
+                labels={row.item: row.labels for row in each.items},
+                answers={x.item: x.answer for x in each.items if x.answer is not msgspec.UNSET},
+                clusters=each.clusters,
+            )
+            for each in kept
+        )
     except _NO_STOP as error:
         msg = f"{name}: a stop must be as `voirdire annotate export` writes it, got another form"
         raise InputError(f"{msg} ({shorten(error)}). Export the study again.") from error
-    if others:
-        msg = f"{name}: its labels of {shorten(others[0])!r} stop elsewhere than it says."
-        raise InputError(msg)
+    for each, watched in zip(kept, stop, strict=True):
+        if each.stopped_at != (watched.result.stopped_at if watched.result else None):
+            msg = f"{name}: its labels of {shorten(each.judge)!r} stop elsewhere than it says."
+            raise InputError(msg)
     return stop
-
-
-def _watch_row(row: Mapping[str, Any]) -> WatchedJudge:
-    settings, items = row["plan"], row["items"]
-    kind = settings["kind"]
-    lists = {"annotators": tuple(settings["annotators"])}
-    lists["constants"] = tuple(_label(kind, x) for x in settings["constants"])
-    clusters = {each["item"]: each["cluster"] for each in items if "cluster" in each}
-    return watch_judge(
-        row["judge"],
-        WatchPlan(**settings | lists),
-        labels={
-            each["item"]: {who: _label(kind, x) for who, x in each["labels"].items()}
-            for each in items
-        },
-        answers={each["item"]: _label(kind, each["answer"]) for each in items if "answer" in each},
-        clusters=clusters | row["other_clusters"],
-    )
-
-
-def _plain(label: Any) -> Any:
-    return sorted(label) if isinstance(label, frozenset) else label
-
-
-def _label(kind: QuestionKind, value: Any) -> Any:
-    return frozenset(value) if kind == "multilabel" and value is not None else value
 
 
 def apply_stop(
@@ -504,25 +490,26 @@ def apply_stop(
                 "must be examined so alone. Leave out the other `--epsilon` and `--alignment`."
             )
             raise InputError(msg)
-        first, n_other = _changed_since(each, judges, {each.judge: each.answers})
-        if n_other:
+        answers = [(each.judge, item, answer) for item, answer in each.answers.items()]
+        if others := _list_changed(plan.question, judges, answers):
             msg = (
-                f"`judges` must hold the answers of the stop, got {n_other} others by {name}, the "
-                f"first about {shorten(first)!r}. A changed judge begins a new study."
+                f"`judges` must hold the answers of the stop, got {len(others)} others by {name}, "
+                f"the first about {shorten(others[0])!r}. A changed judge begins a new study."
             )
             raise InputError(msg)
-        by_person = {
-            who: {item: row[who] for item, row in each.labels.items() if row.get(who) is not None}
-            for who in plan.annotators
-        }
-        lost = [who for who, row in by_person.items() if row and who not in humans.raters]
-        if lost:
+        labels = [
+            (who, item, label)
+            for item, row in each.labels.items()
+            for who, label in row.items()
+            if label is not None
+        ]
+        if lost := [who for who, _, _ in labels if who not in humans.raters]:
             msg = (
                 f"`humans` must be the people of the stop, got none {shorten(lost[0])!r} but "
                 f"{list_names(humans.raters)}. Export labels and stop together."
             )
             raise InputError(msg)
-        _, n_changed = _changed_since(each, humans, by_person)
+        n_changed = len(_list_changed(plan.question, humans, labels))
         sentence = f"{n_changed} labels were changed after they counted in the stop"
         changed = make_caution("stop_changed", sentence, n_changed=n_changed)
         has_passed = each.result is not None and each.result.passed
@@ -546,20 +533,13 @@ def apply_stop(
     return replace(examination, results=tuple(results))
 
 
-def _changed_since(
-    watched: WatchedJudge, table: LabelTable, labels: Mapping[str, Mapping[str, Any]]
-) -> tuple[str, int]:
-    """Find the first item whose label is not that of `labels`, and how many there are."""
-    part = table.of_questions([watched.question])
-    now: dict[tuple[str, str], Any] = {}
-    for row in range(len(part)):
-        code = part.label.codes[row]
-        label = part.label.values[code] if code >= 0 else None
-        now[part.rater.value(row), part.item.value(row)] = label
-    changed = [
-        item
-        for rater, row in labels.items()
-        for item, label in row.items()
-        if now.get((rater, item)) != label
-    ]
-    return (changed[0] if changed else ""), len(changed)
+def _list_changed(
+    question: str, table: LabelTable, labels: Iterable[tuple[str, str, Label]]
+) -> list[str]:
+    """List the items whose labels by somebody are not those any more."""
+    part = table.of_questions([question])
+    now = {
+        (part.rater.value(row), part.item.value(row)): part.label.value(row)
+        for row in range(len(part))
+    }
+    return [item for who, item, label in labels if now.get((who, item)) != label]
