@@ -14,10 +14,10 @@ from voirdire.stats.cautions import cautions_at_epsilon, cautions_of_judge
 from voirdire.stats.comparison import compare_labels, make_controls
 from voirdire.stats.crowd import (
     compare_with_crowd,
-    correct_over_judges,
     decide_in_crowd,
     explain_untestable,
 )
+from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.figures import Figures, smallest_epsilons
 from voirdire.stats.judge_difference import PairedGap
 from voirdire.stats.label_arrays import is_present, name_columns
@@ -180,8 +180,12 @@ def alt_test(
         figures_lost = Figures(OutcomeSums.join([x for _, x in sums]), labels.settings)
     crowds = {judge: crowd for part in parts for judge, crowd in part.crowds.items()}
     if plan.family == "judges":
-        corrected = correct_over_judges([*crowds.values()], plan.false_discovery_rate)
-        crowds = dict(zip(crowds, corrected, strict=True))
+        tested = {judge: crowd for judge, crowd in crowds.items() if crowd.tests}
+        p_values = np.array([[test.p_value for test in x.tests] for x in tested.values()]).T
+        shown = benjamini_yekutieli(p_values, false_discovery_rate=plan.false_discovery_rate).T
+        for (judge, crowd), own in zip(tested.items(), shown.tolist(), strict=True):
+            tests = (replace(x, shown=is_so) for x, is_so in zip(crowd.tests, own, strict=True))
+            crowds[judge] = replace(crowd, tests=tuple(tests))
     untested = np.flatnonzero(~figures.tested.any(axis=-1)).tolist()
     if any(judge not in crowds or not crowds[judge].tests for judge in untested):
         msg = f"ω is undefined: no annotator has {plan.min_items} items to compare with some judge."
@@ -313,8 +317,10 @@ class _Part:
         )
         rows = _annotator_rows(figures, lost, judge, names.annotators)
         in_crowd = crowd is not None and bool(crowd.tests)
-        cautions = cautions_of_judge(
-            rows[0], untested, self.panel, min_items=settings.min_items, in_crowd=in_crowd
+        cautions = tuple(
+            cautions_of_judge(
+                rows[0], untested, self.panel, min_items=settings.min_items, in_crowd=in_crowd
+            )
         )
         uncertainties = bootstrap_judge(
             self.labels,

@@ -36,13 +36,42 @@ def cautions_of_judge(
     *,
     min_items: int,
     in_crowd: bool,
-) -> list[Caution]:
-    """Return the cautions about a judge that hold for every ε."""
-    return [
-        *([_random_person()] if in_crowd else _item_cautions(annotators, untested, min_items)),
-        *_panel_cautions(panel),
-        *_tie_cautions(annotators),
+) -> Iterator[Caution]:
+    """Find the cautions about a judge that hold for every ε."""
+    if in_crowd:
+        yield make_caution("random_person")
+    else:
+        yield from _item_cautions(annotators, untested, min_items)
+    if panel.n_clusters is not None and panel.n_clusters < FEW_CLUSTERS:
+        yield make_caution("few_clusters", n_clusters=panel.n_clusters, needed=FEW_CLUSTERS)
+    if panel.top_share >= SKEWED:
+        label = shorten(panel.top_label)
+        yield make_caution("skewed_labels", share=panel.top_share, label=label)
+    if panel.sides is not None and min(panel.sides) < FEW_PER_SIDE:
+        one, other = panel.sides
+        yield make_caution("one_sided", one=one, other=other, needed=FEW_PER_SIDE)
+    # with many items the t-test's size is correct for any share of ties
+    tied = [
+        row.annotator
+        for row in annotators
+        if row.tie_share > MANY_TIES and row.n_items <= MOST_ITEMS_FOR_T
     ]
+    if tied:
+        yield make_caution("many_ties", share=MANY_TIES, **_name_figures(tied))
+
+
+def _item_cautions(
+    annotators: Sequence[AnnotatorResult], untested: Sequence[str], min_items: int
+) -> Iterator[Caution]:
+    if (n_annotators := len(annotators)) < FEW_ANNOTATORS:
+        yield make_caution("few_annotators", n_annotators=n_annotators, needed=FEW_ANNOTATORS)
+    if untested:
+        named = _name_figures(untested)
+        yield make_caution("untested_annotators", **named, min_items=min_items)
+    few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
+    if few:
+        fewest = min(row.n_items for row in annotators)
+        yield make_caution("few_items", **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
 
 
 def cautions_at_epsilon(
@@ -52,138 +81,33 @@ def cautions_at_epsilon(
     *,
     winning_rate_bh: float,
     is_above_constant: bool,
-) -> list[Caution]:
-    """Return the cautions at one ε, and about low agreement of the annotators."""
-    found, winning_rate = [], worst_case.winning_rate
-    if passes(winning_rate) != passes(winning_rate_bh) and is_above_constant:
-        sentence = (
-            f"the result depends on the correction: winning rate {winning_rate:.2f} under "
-            f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
-        )
-        figures = {"winning_rate": winning_rate, "winning_rate_bh": winning_rate_bh}
-        found.append(make_caution("correction", sentence, **figures))
-    if n_failures := worst_case.n_failures:
-        answered = worst_case.winning_rate_answered
-        items = "item, which counts" if n_failures == 1 else "items, which count"
-        sentence = f"the judge failed on {n_failures} {items} as lost"
-        if passes(winning_rate) != passes(answered):
-            sentence += f": the winning rate is {winning_rate:.2f}, and {answered:.2f} without them"
-        figures = {"n_failures": n_failures, "winning_rate": winning_rate}
-        found.append(make_caution("failures", sentence, **figures))
-    found += _agreement_cautions(panel)
-    if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
-        found.append(_unstable(uncertainty))
-    return found
-
-
-def _item_cautions(
-    annotators: Sequence[AnnotatorResult], untested: Sequence[str], min_items: int
 ) -> Iterator[Caution]:
-    n_annotators = len(annotators)
-    if n_annotators < FEW_ANNOTATORS:
-        sentence = (
-            f"{n_annotators} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
-            "winning rate says little"
-        )
-        figures = {"n_annotators": n_annotators, "needed": FEW_ANNOTATORS}
-        yield make_caution("few_annotators", sentence, **figures)
-    if untested:
-        sentence = f"not tested, fewer than {min_items} items each: {list_names(untested)}"
+    """Find the cautions at one ε, and about low agreement of the annotators."""
+    rate, answered = worst_case.winning_rate, worst_case.winning_rate_answered
+    if passes(rate) != passes(winning_rate_bh) and is_above_constant:
+        yield make_caution("correction", winning_rate=rate, winning_rate_bh=winning_rate_bh)
+    if n_failures := worst_case.n_failures:
+        but = f": the winning rate is {rate:.2f}, and {answered:.2f} without them"
+        words = {"but": but if passes(rate) != passes(answered) else ""}
+        yield make_caution("failures", words, n_failures=n_failures, winning_rate=rate)
+    if panel.agreement is not None:
+        low, alpha, reason = panel.agreement.low, panel.agreement.alpha, panel.agreement.reason
+        if not panel.has_reference and not low > LEAST_ALPHA:
+            if reason is not None:
+                yield make_caution("undefined_agreement", reason=reason)
+            else:
+                yield make_caution("weak_agreement", low=low, needed=LEAST_ALPHA)
+        if alpha < WEAK_ALPHA:
+            yield make_caution("weak_annotators", alpha=alpha)
+    # ω reaches .5 on some resamples, and not on many others
+    if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
         yield make_caution(
-            "untested_annotators", sentence, **_name_figures(untested), min_items=min_items
+            "unstable",
+            {"what": "clusters" if uncertainty.clustered else "items"},
+            stability=uncertainty.stability,
+            n_resamples=uncertainty.n_resamples,
+            clustered=uncertainty.clustered,
         )
-    few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
-    if few:
-        fewest = min(row.n_items for row in annotators)
-        sentence = (
-            f"fewer than {FEW_ITEMS} items for {list_names(few)}, the fewest {fewest}: the test "
-            "has little power, and a judge that fails may be fit"
-        )
-        yield make_caution(
-            "few_items", sentence, **_name_figures(few), fewest=fewest, few=FEW_ITEMS
-        )
-
-
-def _random_person() -> Caution:
-    sentence = (
-        "the judge is tested against a random person of this crowd, which says nothing of any one "
-        "of them; the people must have been given their items at random, and a careless crowd lets "
-        "weak judges pass"
-    )
-    return make_caution("random_person", sentence)
-
-
-def _panel_cautions(panel: Panel) -> Iterator[Caution]:
-    if panel.n_clusters is not None and panel.n_clusters < FEW_CLUSTERS:
-        sentence = (
-            f"the items come from {panel.n_clusters} clusters; with fewer than {FEW_CLUSTERS} "
-            "cluster-robust errors are themselves uncertain"
-        )
-        figures = {"n_clusters": panel.n_clusters, "needed": FEW_CLUSTERS}
-        yield make_caution("few_clusters", sentence, **figures)
-    if panel.top_share >= SKEWED:
-        label = shorten(panel.top_label)
-        sentence = (
-            f"{panel.top_share:.0%} of the annotators' labels are one and the same, {label!r}"
-            ": a judge that always gives it is often right"
-        )
-        yield make_caution("skewed_labels", sentence, share=panel.top_share, label=label)
-    if panel.sides is not None and min(panel.sides) < FEW_PER_SIDE:
-        one, other = panel.sides
-        sentence = (
-            f"the majority puts {one} and {other} items on the two sides: fewer than "
-            f"{FEW_PER_SIDE} on a side say little about it"
-        )
-        yield make_caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
-
-
-def _tie_cautions(annotators: Sequence[AnnotatorResult]) -> Iterator[Caution]:
-    # with many items the t-test's size is correct for any share of ties
-    tied = [
-        row.annotator
-        for row in annotators
-        if row.tie_share > MANY_TIES and row.n_items <= MOST_ITEMS_FOR_T
-    ]
-    if tied:
-        sentence = (
-            f"more than {MANY_TIES:.0%} of the items are ties for {list_names(tied)}: with few "
-            "items the t-test rejects too often there; the outcome uses the exact test"
-        )
-        yield make_caution("many_ties", sentence, share=MANY_TIES, **_name_figures(tied))
-
-
-def _agreement_cautions(panel: Panel) -> Iterator[Caution]:
-    agreement = panel.agreement
-    if agreement is None:
-        return
-    if not panel.has_reference and not agreement.low > LEAST_ALPHA:
-        if agreement.reason is not None:
-            sentence = f"how far the annotators agree is undefined: {agreement.reason}"
-            yield make_caution("undefined_agreement", sentence, reason=agreement.reason)
-        else:
-            sentence = (
-                f"agreement among the annotators may be as low as α = {agreement.low:.2f}: little "
-                "more than chance"
-            )
-            yield make_caution("weak_agreement", sentence, low=agreement.low, needed=LEAST_ALPHA)
-    if agreement.alpha < WEAK_ALPHA:
-        sentence = (
-            f"the annotators agree weakly (α = {agreement.alpha:.2f}); weak annotators let "
-            "weak judges pass"
-        )
-        yield make_caution("weak_annotators", sentence, alpha=agreement.alpha)
-
-
-def _unstable(uncertainty: Uncertainty) -> Caution:
-    """Make the caution that ω reaches .5 on some resamples and not on many others."""
-    what = "clusters" if uncertainty.clustered else "items"
-    sentence = (
-        f"the result depends on which {what} were labelled: with the same {what} drawn again, ω "
-        f"reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} draws (this "
-        "is no chance of passing a new study)"
-    )
-    figures = {name: getattr(uncertainty, name) for name in ("stability", "n_resamples")}
-    return make_caution("unstable", sentence, **figures, clustered=uncertainty.clustered)
 
 
 def _name_figures(names: Sequence[str]) -> dict[str, Any]:

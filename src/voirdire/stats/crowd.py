@@ -36,15 +36,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr
 
-from voirdire._messages import shorten
 from voirdire.stats.exact_test import SAME, cached_p_value
-from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.judge_difference import MOST_FLIPPED, flip_signs
+from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE
-from voirdire.stats.results import CrowdTest, format_p, make_caution
+from voirdire.stats.results import CrowdTest, make_caution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -55,14 +54,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Crowd",
     "compare_with_crowd",
-    "correct_over_judges",
     "decide_in_crowd",
     "explain_untestable",
 ]
 
 LARGEST_EPSILON = 0.1
 FEWEST_ITEMS, FEWEST_PEOPLE = 50, 6
-CONSTANT_LEVEL = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,74 +183,30 @@ def decide_in_crowd(crowd: Crowd, number: int, *, mode: EpsilonMode) -> tuple[Fi
         "advantage_probability": crowd.advantages[1],
         "human_advantage": crowd.advantages[2],
     }
-    whom = f"a random person of this crowd of {test.n_people}"
-    p_value = format_p(test.p_value)
-    sentence = f"Shown within ε = {test.epsilon:g} of {whom} ({p_value})"
     if test.shown:
         figures |= {
             "constant": test.constant,
             "constant_advantage": test.constant_advantage,
             "constant_p_value": test.constant_p_value,
         }
-        compared = (
-            f"always {shorten(test.constant)!r} (ρ {crowd.advantages[1]:.2f} against "
-            f"{test.constant_advantage:.2f}, {format_p(test.constant_p_value)})"
-        )
         if 0 < crowd.n_differ <= MOST_FLIPPED:
             figures |= {"n_differ": crowd.n_differ}
         if test.constant_p_value <= CONSTANT_LEVEL:
-            sentence += f", and closer to the people than {compared}."
-            return "passed_as_random_person", make_caution("crowd_shown", sentence, **figures)
-        sentence += f", but not shown closer to the people than {compared}."
-        return "no_evidence", make_caution("crowd_like_constant", sentence, **figures)
+            return "passed_as_random_person", make_caution("crowd_shown", **figures)
+        return "no_evidence", make_caution("crowd_like_constant", **figures)
     is_close = test.mean_difference < (test.epsilon if mode == "additive" else 0.0)
     if is_close and not crowd.ceiling[number]:
-        sentence = (
-            f"With {test.n_items} items and ε = {test.epsilon:g} not even the majority vote is "
-            f"shown within ε of {whom}."
-        )
-        return "no_evidence", make_caution("crowd_unpassable", sentence, **figures)
-    where = "is within ε: more items may change this" if is_close else "misses ε"
-    sentence = f"Not {sentence[0].lower()}{sentence[1:]}. Its estimate {where}."
-    finding: Finding = "not_shown" if is_close else "worse"
-    return finding, make_caution(
-        f"crowd_{'not_shown' if is_close else 'missed'}", sentence, **figures
-    )
-
-
-def correct_over_judges(crowds: Sequence[Crowd], rate: float) -> list[Crowd]:
-    """Correct what is shown for several judges, by Benjamini-Yekutieli at each ε."""
-    tested = [crowd.tests for crowd in crowds if crowd.tests]
-    shown = [
-        benjamini_yekutieli([test.p_value for test in tests], false_discovery_rate=rate)
-        for tests in zip(*tested, strict=True)
-    ]
-    rows = iter(zip(*shown, strict=True))
-    return [
-        replace(crowd, tests=tuple(
-            replace(test, shown=bool(is_shown))
-            for test, is_shown in zip(crowd.tests, next(rows), strict=True)
-        ))
-        if crowd.tests else crowd
-        for crowd in crowds
-    ]  # fmt: skip
+        return "no_evidence", make_caution("crowd_unpassable", **figures)
+    if is_close:
+        return "not_shown", make_caution("crowd_not_shown", **figures)
+    return "worse", make_caution("crowd_missed", **figures)
 
 
 def explain_untestable(crowd: Crowd, *, min_items: int) -> Caution:
     """Say why neither an annotator nor a random person of a crowd can be tested against."""
     if not crowd.n_items:
-        sentence = (
-            "No item has labels of two annotators. So nobody knows how far they agree: people of "
-            "one mind and people who each guess could both give these labels. Collect second "
-            "labels by other people on a hundred of these items."
-        )
-        return make_caution("no_shared_items", sentence)
-    figures = {"min_items": min_items, "n": crowd.n_items, "n_people": crowd.n_people}
-    sentence = f"No annotator has {min_items} items that it and another annotator labelled too"
+        return make_caution("no_shared_items")
     if crowd.n_people < FEWEST_PEOPLE:
-        return make_caution("untestable", f"{sentence}.", min_items=min_items)
-    sentence += (
-        f"; a test against a random person of the crowd needs {FEWEST_ITEMS} items with two "
-        f"labels, and there are {crowd.n_items}."
-    )
-    return make_caution("small_crowd", sentence, **figures, needed=FEWEST_ITEMS)
+        return make_caution("untestable", {"other": "another annotator"}, min_items=min_items)
+    figures = {"min_items": min_items, "n": crowd.n_items, "n_people": crowd.n_people}
+    return make_caution("small_crowd", **figures, needed=FEWEST_ITEMS)

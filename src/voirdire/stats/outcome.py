@@ -23,7 +23,7 @@ from voirdire.stats.agreement import measure_alpha
 from voirdire.stats.exact_test import cached_p_value
 from voirdire.stats.figures import passes
 from voirdire.stats.judge_difference import MOST_FLIPPED
-from voirdire.stats.results import format_p, make_caution
+from voirdire.stats.results import make_caution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,35 +62,29 @@ def decide_outcome(
     tested, settings = lost.tested[judge], lost.settings
     n_tested = int(np.count_nonzero(tested))
     if not n_tested or yardsticks is None or gap is None:
-        min_items = settings.min_items
         other = "the reference" if settings.has_reference else "another annotator"
-        sentence = f"No annotator has {min_items} items that it and {other} labelled too."
-        return "no_evidence", make_caution("untestable", sentence, min_items=min_items)
+        caution = make_caution("untestable", {"other": other}, min_items=settings.min_items)
+        return "no_evidence", caution
     if np.isnan(lost.exact_p_values[judge, number][tested]).all():
-        sentence = "No p-value is defined: a standard error needs two clusters."
-        return "no_evidence", make_caution("no_p_values", sentence)
+        return "no_evidence", make_caution("no_p_values")
     epsilon = float(settings.epsilons[number])
     rate = float(lost.exact_winning_rate[judge, number])
     facts: dict[str, Any] = {"epsilon": epsilon, "winning_rate": rate}
     facts["n_shown"] = int(np.count_nonzero(lost.exact_rejected[judge, number]))
     facts["n_annotators"] = n_tested
-    shown = f"Shown within ε = {epsilon:g} for {facts['n_shown']} of {n_tested} annotators by the "
-    shown += "exact test"
     constant = yardsticks.constant
     if passes(rate):
         facts |= {"constant": constant, "advantage_probability": gap.advantage}
         facts |= {"constant_advantage": gap.other, "p_value": gap.p_value}
-        n_differ, p_value = gap.n_differ, format_p(gap.p_value)
-        if 0 < n_differ <= MOST_FLIPPED:
-            facts["n_differ"] = n_differ
-            p_value += f"; {n_differ} item{' differs' if n_differ == 1 else 's differ'}"
-        own, its = round(gap.advantage, 12), round(gap.other, 12)  # as tables write them
-        compared = f"always {shorten(constant)!r} (ρ {own:.2f} against {its:.2f}, {p_value})."
+        words = {"differ": ""}
+        if 0 < gap.n_differ <= MOST_FLIPPED:
+            facts["n_differ"] = gap.n_differ
+            words["differ"] = (
+                f"; {gap.n_differ} item{' differs' if gap.n_differ == 1 else 's differ'}"
+            )
         if gap.p_value <= CONSTANT_LEVEL:
-            sentence = f"{shown}, and closer to them than {compared}"
-            return "passed", make_caution("shown", sentence, **facts)
-        sentence = f"ω = {rate:.2f} by the exact test, but not shown closer to the annotators than "
-        return "no_evidence", make_caution("like_constant", sentence + compared, **facts)
+            return "passed", make_caution("shown", words, **facts)
+        return "no_evidence", make_caution("like_constant", words, **facts)
 
     facts["n_within"] = n_within = int(np.count_nonzero(lost.within[judge, number]))
     is_close = bool(passes(lost.within_rate[judge, number]))
@@ -99,17 +93,11 @@ def decide_outcome(
         facts |= {"n_items": int(lost.sums.n_items[judge][tested].max()), "ceiling": ceiling}
         return "no_evidence", _unpassable(facts, settings)
     facts |= {"constant": constant, "constant_winning_rate": constant_rate}
-    whom = f"{n_within if is_close else n_tested - n_within} of {n_tested} annotators"
-    sentence = f"{shown}; half are needed. Its estimate "
+    useless = f" Always {shorten(constant)!r} has ω = {constant_rate:.2f}, no evidence."
+    words = {"useless": useless if passes(constant_rate) else ""}
     if is_close:
-        sentence += f"is within ε for {whom}: more items may change this."
-    else:
-        sentence += f"misses ε for {whom}."
-    if passes(constant_rate):
-        sentence += f" Always {shorten(constant)!r} has ω = {constant_rate:.2f}, no evidence."
-    if is_close:
-        return "not_shown", make_caution("not_shown", sentence, **facts)
-    return "worse", make_caution("missed", sentence, **facts)
+        return "not_shown", make_caution("not_shown", words, **facts)
+    return "worse", make_caution("missed", words | {"n_missed": n_tested - n_within}, **facts)
 
 
 def _unpassable(facts: dict[str, Any], settings: TestSettings) -> Caution:
@@ -118,10 +106,6 @@ def _unpassable(facts: dict[str, Any], settings: TestSettings) -> Caution:
     Under the null hypothesis all n items are ties with a probability of at most (1 - ε)^n.
     """
     epsilon, needed = facts["epsilon"], None
-    who = "even a judge that gives the reference labels"
-    if not settings.has_reference:
-        who = "even the majority vote"
-    sentence = f"With {facts['n_items']} items and ε = {epsilon:g} {who} is not shown within ε"
     if epsilon > 0:
         harmonic = sum(1 / rank for rank in range(1, facts["n_annotators"] + 1))
         level = settings.false_discovery_rate / harmonic
@@ -130,9 +114,14 @@ def _unpassable(facts: dict[str, Any], settings: TestSettings) -> Caution:
             if cached_p_value(0, n_ties, 0, epsilon, settings.mode) <= level:
                 needed = n_ties
                 break
-    if needed is not None and needed > facts["n_items"]:
-        sentence += f"; a judge that always ties needs {needed}"
-    return make_caution("unpassable", f"{sentence}.", n_needed=needed, **facts)
+    is_more = needed is not None and needed > facts["n_items"]
+    words = {
+        "who": "even a judge that gives the reference labels"
+        if settings.has_reference
+        else "even the majority vote",
+        "needs": f"; a judge that always ties needs {needed}" if is_more else "",
+    }
+    return make_caution("unpassable", words, n_needed=needed, **facts)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+import string
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from voirdire._messages import shorten
@@ -20,7 +24,7 @@ from voirdire.records.tables import Tabular
 from voirdire.stats.agreement import KrippendorffResult  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "FINDING_MARKS",
@@ -236,8 +240,36 @@ def format_p(p_value: float) -> str:
     return f"p = {p_value:.4g}" if near else f"p = {p_value:.2g}"
 
 
-def make_caution(code: str, sentence: str, **figures: Any) -> Caution:
-    """Make a caution with its figures by name."""
+@cache
+def _read_sentences() -> dict[str, str]:
+    """Read the sentences of cautions, by code."""
+    text = files("voirdire").joinpath("data", "cautions.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+class _Sentences(string.Formatter):
+    """Writes counts with their nouns, labels and p-values as the other sentences do."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("#"):
+            one, _, many = format_spec[1:].partition("|")
+            return f"{value} {one if value == 1 else many}"
+        if format_spec == "label":
+            return repr(shorten(value))
+        if format_spec == "p":
+            return format_p(value)
+        # rounded as tables write it
+        return format(round(value, 12) if isinstance(value, float) else value, format_spec)
+
+
+def make_caution(code: str, words: Mapping[str, Any] | None = None, /, **figures: Any) -> Caution:
+    """Make a caution of its code and its figures; `words` stand in its sentence alone."""
+    given: dict[str, Any] = dict(words or {})
+    if "annotators" in figures:
+        whom = ", ".join(repr(shorten(name)) for name in figures["annotators"])
+        more = figures.get("n", 0) - len(figures["annotators"])
+        given = {"whom": f"{whom} and {more} more" if more > 0 else whom} | given
+    sentence = _Sentences().vformat(_read_sentences()[code], (), figures | given)
     return Caution(code=code, sentence=sentence, figures=figures)
 
 

@@ -152,13 +152,11 @@ def _qualify(result: AltTestResult, careless: Sequence[str]) -> AltTestResult:
     others = [row for row in rows if row.annotator not in careless]
     n_shown = sum(row.shown for row in others)
     if beaten and 2 * n_shown < len(others):
-        sentence = (
-            f"it passes by annotators who stand apart from the others ({list_names(beaten)}): of "
-            f"the others it is shown within ε for {n_shown} of {len(others)}"
-        )
         figures = {"annotators": beaten[:5], "n_shown": n_shown, "n_others": len(others)}
-        caution = make_caution("careless_annotators", sentence, **figures)
-        because = replace(result.because, sentence=f"{result.because.sentence} But {sentence}.")
+        words = {"whom": list_names(beaten)}
+        caution = make_caution("careless_annotators", words, **figures)
+        sentence = f"{result.because.sentence} But {caution.sentence}."
+        because = replace(result.because, sentence=sentence)
         result = replace(result, because=because, cautions=(caution, *result.cautions))
     for reason in [row for row in result.cautions if row.code == "vocabulary"]:
         result = replace(
@@ -182,33 +180,14 @@ def _panel_cautions(
     if matrix.copies is not None:
         sides = (matrix.humans, matrix.answers)
         n_given = int(sum(count_items(is_present(x).T, matrix.copies).sum() for x in sides))
-        sentence = (
-            f"{n_given:,} labels were counted and not held: agreement other than α, differences of "
-            "judges, items in dispute, slices and the random control are left out, and what is "
-            "said here of labels rests on 100,000 items at most"
-        )
-        yield make_caution("counted", sentence, n_given=n_given)
+        yield make_caution("counted", n_given=n_given)
     matrix = matrix.sample
-    n_labels = len(matrix.universe or ())
     if matrix.question == IS_MET and matrix.clusters is None:
-        sentence = (
-            "the criteria of one prompt are right and wrong together, and nothing says which "
-            "prompt an item is of: intervals are too narrow, and too many judges pass; name the "
-            "column with `cluster`"
-        )
-        yield make_caution("unclustered_criteria", sentence)
+        yield make_caution("unclustered_criteria")
     if not matrix.declared and alignment in ("jaccard_macro", "jaccard_slots", "hamming"):
-        sentence = (
-            f"the label universe was not declared: it is the union of the {n_labels} labels that "
-            "annotators and judges used; declare it with `labels`"
-        )
-        yield make_caution("undeclared_labels", sentence, n_labels=n_labels)
+        yield make_caution("undeclared_labels", n_labels=len(matrix.universe or ()))
     if alignment == "similarity":
-        sentence = (
-            "the verdict depends on how similarity is measured: choose it beforehand, and look at "
-            "pairs of texts that it counts as similar"
-        )
-        yield make_caution("similarity", sentence)
+        yield make_caution("similarity")
     strangers: list[str] = []
     if _is_word_by_word(matrix, alignment) and len(matrix.annotators) >= _FEWEST_TO_COMPARE:
         used = [np.unique(column[column >= 0]) for column in matrix.humans.T]
@@ -219,20 +198,10 @@ def _panel_cautions(
             if codes.size and (n_users[codes] == 1).all()  # such as a column that is not a rater
         ]
     if strangers:
-        sentence = (
-            f"share no label with any other annotator: {list_names(strangers)}; are they "
-            "annotators?"
-        )
-        yield make_caution(
-            "strange_annotators", sentence, annotators=strangers[:5], n=len(strangers)
-        )
+        yield make_caution("strange_annotators", annotators=strangers[:5], n=len(strangers))
     places = [] if matrix.label_sets is not None else find_loners(matrix.humans)
     if loners := [matrix.annotators[place] for place in places]:
-        sentence = (
-            f"agree with the other annotators no more than by chance: {list_names(loners)}; are "
-            "they annotators of this question?"
-        )
-        yield make_caution("chance_annotators", sentence, annotators=loners[:5], n=len(loners))
+        yield make_caution("chance_annotators", annotators=loners[:5], n=len(loners))
 
 
 def _judge_cautions(
@@ -249,8 +218,7 @@ def _judge_cautions(
     elif matrix.is_numeric:
         yield from _other_scale(matrix.humans, answers)
     if n_unjudged:
-        sentence = f"{n_unjudged} of {n_items} annotated items were not judged"
-        yield make_caution("not_judged", sentence, n_unjudged=n_unjudged, n_items=n_items)
+        yield make_caution("not_judged", n_unjudged=n_unjudged, n_items=n_items)
     if not matrix.is_numeric and matrix.label_sets is None and alignment == "accuracy":
         yield from _compare_with_majority(matrix, answers)
 
@@ -271,19 +239,11 @@ def _compare_with_majority(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterat
     if n >= _FEWEST_TURNED and 2 * n_opposite > n and len({*one.tolist()}) == 2:
         are_same = {*one.tolist()} == {*other.tolist()}
         if are_same and np.corrcoef(one, other)[0, 1] <= _TURNED:
-            sentence = (
-                f"it says the opposite of the annotators' majority on {n_opposite} of {n} items: "
-                "are the labels turned round?"
-            )
-            yield make_caution("turned_round", sentence, n_opposite=n_opposite, n_items=n)
+            yield make_caution("turned_round", n_opposite=n_opposite, n_items=n)
     contested = both & matrix.is_contested
     n_contested = int(np.count_nonzero(contested))
     if n_contested >= _FEWEST_CONTESTED and (answers == majority)[contested].all():
-        sentence = (
-            f"it gives the annotators' majority on all {n_contested} items where they split: is "
-            "it a copy of their vote, which no judge can be closer to them than?"
-        )
-        yield make_caution("majority_copy", sentence, n_items=n_contested)
+        yield make_caution("majority_copy", n_items=n_contested)
 
 
 def _is_word_by_word(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> bool:
@@ -313,32 +273,24 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
     apart = [code for code in ordered if words[code].isdisjoint(human_words)]
     n_apart = int(counts[apart].sum())  # a set may hold known labels beside unknown ones
     if n_apart >= _NEARLY_ALL * n_answers and n_answers >= _FEWEST_ANSWERS:
-        theirs = list_names([min(strange[code]) for code in apart])
-        yield _no_common_vocabulary(n_apart, n_answers, theirs, list_names(human_words))
+        yield make_caution(
+            "vocabulary",
+            n_strange=n_apart,
+            n_answers=n_answers,
+            labels=list_names([min(strange[code]) for code in apart]),
+            human_labels=list_names(human_words),
+        )
         return
     label = min(strange[ordered[0]])
     near = shorten(_find_nearest(label, tuple(human_words)))
-    are = "is a label" if n_strange == 1 else "are labels"
-    sentence = (
-        f"{n_strange} of {n_answers} answers of the judge {are} that no annotator ever "
-        f"uses (such as {shorten(label)!r} beside {near!r}): check that both write labels in the "
-        "same way"
-    )
-    figures = {"n_strange": n_strange, "n_answers": n_answers}
     yield make_caution(
-        "strange_labels", sentence, **figures, label=shorten(label), human_label=near
+        "strange_labels",
+        {"are": "is a label" if n_strange == 1 else "are labels"},
+        n_strange=n_strange,
+        n_answers=n_answers,
+        label=shorten(label),
+        human_label=near,
     )
-
-
-def _no_common_vocabulary(
-    n_strange: int, n_answers: int, labels: str, human_labels: str
-) -> Caution:
-    sentence = (
-        f"{n_strange} of {n_answers} answers of the judge are labels that no annotator uses: "
-        f"the judge writes {labels}, the annotators {human_labels}"
-    )
-    figures = {"n_strange": n_strange, "n_answers": n_answers}
-    return make_caution("vocabulary", sentence, **figures, labels=labels, human_labels=human_labels)
 
 
 @lru_cache(maxsize=64)
@@ -361,11 +313,8 @@ def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Cautio
     is_multiple = high.max() >= _FARTHER * low.max() > 0 and len(own) >= _FEWEST_ANSWERS
     if is_multiple and np.mean(high > low.max()) > 0.5:
         n_strange = int(np.count_nonzero(~np.isin(own, theirs)))
-        yield _no_common_vocabulary(n_strange, len(own), *("–".join(span) for span in spans))
+        names = zip(("labels", "human_labels"), map("–".join, spans), strict=True)
+        yield make_caution("vocabulary", n_strange=n_strange, n_answers=len(own), **dict(names))
     elif np.mean((own < theirs.min()) | (own > theirs.max())) > 0.5:
         its_range, their_range = (" to ".join(span) for span in spans)
-        sentence = (
-            f"most of its numbers lie beyond those of the annotators: it gives {its_range}, "
-            f"they give {their_range}; are they on one scale?"
-        )
-        yield make_caution("other_scale", sentence, its_range=its_range, range=their_range)
+        yield make_caution("other_scale", its_range=its_range, range=their_range)

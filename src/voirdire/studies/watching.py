@@ -211,10 +211,9 @@ def watch_judge(
         ends = {groups[item]: place for place, item in enumerate(ready)}
         items = [item for item in ready if n_left[groups[item]] == 0]
         items.sort(key=lambda item: ends[groups[item]])
-    nothing = "No item is closed yet: no item of the order has everybody's answer."
     watched = WatchedJudge(
         judge=judge,
-        because=make_caution("watch_none", nothing),
+        because=make_caution("watch_none"),
         plan=plan,
         labels={item: dict(labels[item]) for item in items},
         answers={item: answers[item] for item in items if item in answers},
@@ -237,11 +236,7 @@ def watch_judge(
     held = None
     if result.is_held_by_constant:
         constant = label_text(plan.constants[result.constant])
-        sentence = (
-            f"The people alone would do; it is not shown closer to them than always "
-            f"{shorten(constant)!r}, which holds it up."
-        )
-        held = make_caution("watch_held", sentence, constant=constant)
+        held = make_caution("watch_held", constant=constant)
     return replace(watched, result=result, forecast=forecast, because=because, held=held)
 
 
@@ -300,36 +295,18 @@ def _explain(
         "n_closed": n_units,
         "n_planned": n_planned,
     }
-    whom = f"{result.n_needed} of {result.n_annotators} people"
-    within = f"within ε = {plan.epsilon:g} for at least {whom}"
     if result.stopped_at is not None:
-        code, figures["stopped_at"] = "watch_stop", result.stopped_at
-        sentence = (
-            f"Shown {within}, and closer to them than every constant answer, by item "
-            f"{result.stopped_at}: you can stop."
-        )
-    elif n_units >= n_planned:
-        code = "watch_end"
-        sentence = f"All {n_planned} items are closed, and it is not shown {within}."
-    elif forecast is None:
-        code, figures["n_first"] = "watch_early", _FEWEST_FORECAST
-        sentence = f"{n_units} closed: there is a forecast from {_FEWEST_FORECAST} on."
-    elif forecast.share_passing < _HOPELESS or forecast.more_items is None:
-        code = "watch_hopeless"
-        sentence = (
-            f"It passes by item {n_planned} in under 5% of continuations: stop, or improve the "
-            "judge."
-        )
-    else:
-        fewest, more, most = forecast.more_items
-        share = min(round(20 * forecast.share_passing) / 20, 0.95)
-        code = "watch_more"
-        figures |= {"share": share, "n_fewest": fewest, "n_more": more, "n_most": most}
-        sentence = (
-            f"About {more} more items ({fewest} to {most}): it passes by item {n_planned} in "
-            f"{share:.0%} of continuations."
-        )
-    return make_caution(code, sentence, **figures)
+        return make_caution("watch_stop", **figures, stopped_at=result.stopped_at)
+    if n_units >= n_planned:
+        return make_caution("watch_end", **figures)
+    if forecast is None:
+        return make_caution("watch_early", **figures, n_first=_FEWEST_FORECAST)
+    if forecast.share_passing < _HOPELESS or forecast.more_items is None:
+        return make_caution("watch_hopeless", **figures)
+    fewest, more, most = forecast.more_items
+    share = min(round(20 * forecast.share_passing) / 20, 0.95)
+    figures |= {"share": share, "n_fewest": fewest, "n_more": more, "n_most": most}
+    return make_caution("watch_more", **figures)
 
 
 # The stop -------------------------------------------------------------------------------------
@@ -510,8 +487,7 @@ def apply_stop(
             )
             raise InputError(msg)
         n_changed = len(_list_changed(plan.question, humans, labels))
-        sentence = f"{n_changed} labels were changed after they counted in the stop"
-        changed = make_caution("stop_changed", sentence, n_changed=n_changed)
+        changed = make_caution("stop_changed", n_changed=n_changed)
         has_passed = each.result is not None and each.result.passed
         code = "stop_shown" if has_passed else "stop_not_shown"
         figures = each.because.figures | {"judge": each.judge}
@@ -521,7 +497,7 @@ def apply_stop(
                 outcome="passed" if has_passed else "failed",
                 finding="passed" if has_passed else "not_shown",
                 passed=has_passed,
-                because=make_caution(code, each.because.sentence, **figures),
+                because=replace(each.because, code=code, figures=figures),
                 cautions=(*row.cautions, *([changed] if n_changed else [])),
             )
     if not decided:

@@ -449,11 +449,7 @@ def _pool_results(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[Poo
 def _caution_choice(n_judges: int, plan: TestPlan) -> tuple[Caution, ...]:
     if n_judges < 2 or plan.family == "judges":
         return ()
-    sentence = (
-        f"{n_judges} judges are examined: the best of several passes more easily than one; "
-        "confirm the one you choose on fresh items, or correct over all with family='judges'"
-    )
-    return (make_caution("several_judges", sentence, n_judges=n_judges),)
+    return (make_caution("several_judges", n_judges=n_judges),)
 
 
 # Several questions -----------------------------------------------------------------------------
