@@ -139,7 +139,7 @@ def test_clustered_errors_hold_the_level_where_plain_ones_do_not():
         humans = answers(rng, truth, 0.8, 1)
         judge = answers(rng, truth, 0.6, 1)
         truth, humans, judge = (np.repeat(x, per_cluster, axis=0) for x in (truth, humans, judge))
-        options = {"gold": truth, "epsilon": epsilon, "controls": False}
+        options = {"gold": truth, "epsilon": epsilon}
 
         plain += stats.alt_test(judge, humans, **options)[0].t_test.winning_rate
         clustered += stats.alt_test(judge, humans, clusters=clusters, **options)[
