@@ -7,13 +7,10 @@ names the place.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
 from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -58,17 +55,6 @@ _NUMBER = {
     Margin: Annotated[float, Meta(ge=0, lt=1)],
     int: Annotated[int, Meta(ge=0, le=10**15)],
 }
-_RULES = (
-    (r"Object missing required field `(.*)`", r"have the key `\1`, got none"),
-    (r"Object contains unknown field `(.*)`", r"have no key `\1`, got one"),
-    (r"Invalid enum value .*", "be one of the words that voirdire writes"),
-    (r"Expected `(.*?)` (.*)", r"be \1 \2"),
-    (r"Expected `(.*)`, got `.*`", r"be \1"),
-)
-"""What msgspec says, and what we do."""
-_WORDS = {"float": "a number", "int": "a whole number", "str": "text", "bool": "true or false"}
-_WORDS |= {"array": "an array", "object": "an object"}
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 Build: TypeAlias = Callable[[Any], Any]
 
@@ -126,71 +112,37 @@ def from_json(
     >>> from_json(to_json(found)).outcome
     'passed'
     """
-    plain = _decode(content, source)
-    if isinstance(plain, dict) and kind is None:
-        path = next((path for key, path in _KINDS.items() if key in plain), "")
-        module, _, name = f"voirdire.{path}".rpartition(".")
-        kind = getattr(import_module(module), name) if path else None
-    if not isinstance(plain, dict) or kind is None:
-        msg = f"{source}: must be a result that voirdire wrote, got {_describe(plain)}. "
-        raise InputError(f"{msg}Write it with `--json`.")
-    if "examinations" in plain:
-        plain = {key: value for key, value in plain.items() if key not in _BESIDE}
-    form, build = _form(kind)
-    try:
-        return build(msgspec.convert(plain, form))
-    except msgspec.ValidationError as error:
-        said, _, place = str(error).partition(" - at `")
-        place = place.rstrip("`") or "$"
-        pattern, rule = next(each for each in _RULES if re.fullmatch(each[0], said))
-        rule = re.sub(pattern, rule, said)
-        if "got" not in rule:
-            value: Any = plain
-            with suppress(LookupError, TypeError):  # a key that is no word is not followed
-                for name, index in _STEP.findall(place):
-                    value = value[name or int(index)]
-            rule = re.sub(r"\w+", lambda word: _WORDS.get(word[0], word[0]), rule)
-            rule = rule.replace(" | ", " or ") + f", got {_describe(value)}"
-        msg = f"{source}: {place} must {rule}. Write it anew with `--json`."
-        raise InputError(msg) from None
-
-
-def _decode(content: Any, source: str) -> Any:
     is_text = isinstance(content, str | bytes | bytearray)
     if is_text and len(content) > MOST_BYTES:
         sizes = f"at most {MOST_BYTES >> 20} MiB, got {len(content) / 2**20:,.0f} MiB"
         msg = f"{source}: must be JSON of {sizes}. Write a part of it."
         raise InputError(msg)
     try:
-        plain = content
+        plain: Any = content
         if is_text:
-            text = content if isinstance(content, str) else content.decode("utf-8-sig")
-            plain = json.loads(text, object_pairs_hook=_refuse_duplicates)
-        return without_nan(plain)
-    except json.JSONDecodeError as error:
-        rest = error.doc[error.pos : error.pos + 20]
-        shown = repr(shorten(rest)) if rest else "the end"
-        msg = f"{source}:{error.lineno}:{error.colno}: must be JSON, got {shown}."
-        raise InputError(msg) from error
-    except (RecursionError, ValueError) as error:  # too deep, a number too long, no UTF-8, twice
+            plain = json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
+        plain = without_nan(plain)
+    except (RecursionError, ValueError) as error:  # no JSON, too deep, no UTF-8
         msg = f"{source}: must be JSON that voirdire wrote, got {shorten(str(error))}."
         raise InputError(msg) from error
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, dict | list | tuple):
-        return f"an {'object' if isinstance(value, dict) else 'array'} of {len(value)}"
-    return "null" if value is None else shorten(repr(value), width=60)
-
-
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        keys = sorted(key for key, _ in pairs)
-        twice = next(one for one, other in pairwise(keys) if one == other)
-        msg = f"the key `{shorten(twice, width=60)}` twice"
-        raise ValueError(msg)
-    return members
+    if isinstance(plain, dict) and kind is None:
+        path = next((path for key, path in _KINDS.items() if key in plain), "")
+        module, _, name = f"voirdire.{path}".rpartition(".")
+        kind = getattr(import_module(module), name) if path else None
+    if not isinstance(plain, dict) or kind is None:
+        got = shorten(repr(plain), width=60)
+        msg = f"{source}: must be a result that voirdire wrote, got {got}. Write it with `--json`."
+        raise InputError(msg)
+    if "examinations" in plain:
+        plain = {key: value for key, value in plain.items() if key not in _BESIDE}
+    form, build = _form(kind)
+    try:
+        return build(msgspec.convert(plain, form))
+    except msgspec.ValidationError as error:
+        said, _, place = shorten(str(error), width=300).replace("`", "'").partition(" - at '")
+        place = place.rstrip("'") or "$"
+        msg = f"{source}: {place} must be as voirdire writes it: {said}. Write it with `--json`."
+        raise InputError(msg) from None
 
 
 # Types ------------------------------------------------------------------------------------------

@@ -63,9 +63,7 @@ def view_of_file(
     from voirdire.io.verdicts import read_answers
     from voirdire.reporting.pages.verdicts import verdicts_view
 
-    stream = io.BytesIO(data)
-    stream.name = source  # for errors
-    table = DataFile(stream, format=_find_format(data, document, file), held="verdict")
+    table = DataFile(io.BytesIO(data) if file == "-" else file, held="verdict")
     answers = read_answers(table, columns=columns)
     return verdicts_view(answers, name=source, metadata=_read_metadata(items, columns))
 
@@ -137,19 +135,6 @@ def _lay_out_document(
         return rows(result, items=_read_metadata(items, columns))
     _refuse_items(items, what)
     return rows(result)
-
-
-def _find_format(data: bytes, document: Any, name: str) -> str:
-    """Tell how a table is written by how it begins."""
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    if data.startswith(b"PK\x03\x04"):
-        return "xlsx"
-    if document is not None and not isinstance(document, dict):  # a row alone is JSON Lines
-        return "json"
-    if data.lstrip(_BEFORE).startswith(b"{"):
-        return "jsonl"
-    return "tsv" if name.lower().endswith(".tsv") else "csv"
 
 
 def _read_metadata(items: str | None, columns: Mapping[str, str] | None) -> Any:
