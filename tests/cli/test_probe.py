@@ -134,7 +134,7 @@ def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model
     done = probe_model("--only", "bandwagon", "--dry-run")
 
     assert done.code == 0
-    assert re.search(r"versions of 12 items: \d+ calls, about \$0\.0000\.", done.out)
+    assert re.search(r"versions of 12 items\.\n", done.out)
     assert "Tokens are estimated" in done.out
     assert sum(faulty_server.served.values()) == 0
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from voirdire.cli import options as typed
 from voirdire.cli import printing
-from voirdire.cli.calls import require, say
+from voirdire.cli.calls import require
 from voirdire.cli.examine import GATE_NOT_PASSED
 from voirdire.cli.models import UsualOptions, make_judge
 from voirdire.cli.progress import watch
@@ -54,7 +55,6 @@ def probe_command(
     from voirdire.io import Reading, read_items
     from voirdire.reporting import ResultTables
     from voirdire.reporting.pages.verdicts import estimates_view
-    from voirdire.reporting.progress_text import probing_text
     from voirdire.rubrics import load_rubric
     from voirdire.studies.probing.study import estimate_probing, probe_judge
     from voirdire.studies.study import read_side
@@ -74,14 +74,13 @@ def probe_command(
         read_side("humans", humans, Reading(kind=kinds.pop() if len(kinds) == 1 else None))
     n_versions, estimates = estimate_probing(table.items, **chosen)
     n_drawn = min(len(table.items), settings.n_items or len(table.items))
-    summary = probing_text(n_versions, n_drawn, estimates)
+    summary = f"{n_versions:,} versions of {n_drawn:,} items"
+    tables = [ResultTables(estimates_view(estimates))] if estimates else []
     if dry_run:
-        tables = [ResultTables(estimates_view(estimates))] if estimates else []
         content = {"n_versions": n_versions, "estimates": estimates}
-        text = f"It would ask about {summary}."
-        shown.print(content, text, *tables)
+        shown.print(content, f"It would ask about {summary}.", *tables)
         return
-    say(f"asking about {summary}")
+    printing.print_tables(f"asking about {summary}", *tables, stream=sys.stderr)
     keeping = printing.keep_when_stopped(items, store=settings.store, keeps=bool(estimates))
     with keeping, watch() as lines:
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["counted", "decimal", "dollars", "is_defined", "margin", "p_value", "percent", "share"]
+__all__ = ["counted", "decimal", "is_defined", "margin", "p_value", "percent", "share"]
 
 
 def is_defined(value: float | None) -> bool:
@@ -63,11 +63,6 @@ def share(value: float | None, *, sign: bool = True) -> str:
         return f">99.9{unit}"
     text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
     return f"{text.replace('-', '−')}{unit}"
-
-
-def dollars(cost: float | None) -> str:
-    """Write a cost in US dollars, as far as the price is known."""
-    return "price unknown" if cost is None else f"${cost:,.4f}"
 
 
 def counted(number: int, what: str) -> str:

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire._messages import shorten
-from voirdire.reporting.number_formats import counted, dollars
+from voirdire.reporting.number_formats import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from voirdire.judging import JudgingProgress, JudgingSummary, RunEstimate
+    from voirdire.judging import JudgingProgress, JudgingSummary
     from voirdire.records import Dropped
     from voirdire.studies import Examination
 
@@ -21,7 +21,6 @@ __all__ = [
     "failure_lines",
     "gate_text",
     "judging_text",
-    "probing_text",
 ]
 
 _MOST_REASONS = _MOST_CLOSED = 5
@@ -48,18 +47,6 @@ def judging_text(state: JudgingProgress, *, seconds: float) -> str:
     parts += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
     parts += [f"{calls.n_failures:,} failed"] if calls.n_failures else []
     return " · ".join(parts)
-
-
-def probing_text(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
-    """Say what is asked and about what it costs, before it is paid."""
-    text = f"{n_versions:,} versions of {n_items:,} items"
-    if not estimates:
-        return text
-    n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
-    costs = [row.cost for row in estimates]
-    cost = "price unknown" if None in costs else f"about {dollars(sum(x or 0 for x in costs))}"
-    kept = f" ({n_stored:,} more are stored)" if n_stored else ""
-    return f"{text}: {n_calls:,} calls{kept}, {cost}"
 
 
 def failure_lines(row: JudgingSummary) -> list[str]:
