@@ -5,15 +5,16 @@ from __future__ import annotations
 from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.cells import cell_len
 from rich.markup import escape
+from rich.table import Table as Grid
 from rich.text import Text
 
 from voirdire.reporting.layout import rows
 from voirdire.reporting.number_formats import percent
 from voirdire.reporting.pages.speech import Argument, Interval, Name, Said, Speaker
 from voirdire.reporting.pages.view import Advice, Cards, Part, Table, Track, View, Words
-from voirdire.reporting.plain_tables import plain_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -156,17 +157,16 @@ class ResultTables:
         alike = [place for place in words if len({*columns[place]}) == 1]
         alike = alike[1:] if len(alike) == len(words) else alike  # something names the rows
         kept = [place for place in range(len(heads)) if place not in alike]
-        texts = [_folded(heads[place], columns[place]) for place in kept]
         for place in alike:
             yield Text(f"{heads[place]}: {rows[0][place]}")
-        named = {head for head, place in zip(texts, kept, strict=True) if place in words}
-        cells = ([escape(row[place]) for place in kept] for row in rows)
-        yield plain_table(texts, cells, words=named)
+        grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        for place in kept:  # a heading that is wider than its column breaks between words
+            longest = max(map(cell_len, (*heads[place].split(), *columns[place])))
+            head = "\n".join(wrap(heads[place], max(_LEAST_HEAD, longest)))
+            grid.add_column(head, justify="left" if place in words else "right", overflow="fold")
+        for row in rows:
+            grid.add_row(*(escape(row[place]) for place in kept))
+        yield grid
         for said in (table.caption, table.cut_note):
             if said is not None:
                 yield Text(self._words(said), style="dim")
-
-
-def _folded(head: str, cells: Iterable[str]) -> str:
-    """Break a heading that is wider than its column, between words."""
-    return "\n".join(wrap(head, max(_LEAST_HEAD, *map(cell_len, (*head.split(), *cells)))))
