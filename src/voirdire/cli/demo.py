@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
+import textwrap
 import warnings
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +20,8 @@ from voirdire.cli.written_files import check_written, open_page, write_text
 from voirdire.errors import InputError, UncertifiedWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from voirdire._types import AlignmentName
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
@@ -61,7 +66,6 @@ def demo_command(
         Open the report in the browser, where there is a screen.
     """
     from voirdire.reporting import html_page, to_json
-    from voirdire.reporting.demo_text import demo_lines
     from voirdire.studies import Examination
 
     start_reading()
@@ -80,8 +84,6 @@ def demo_command(
             dropped=tuple(dict.fromkeys(row for part in parts for row in part.dropped)),
             settings={
                 "simulated": True,
-                "real_judges": [JUDGE],
-                "simulated_base_rewards": True,
                 "questions": [part.settings for part in parts],
             },
             questions=tuple(row for part in parts for row in part.questions),
@@ -94,12 +96,46 @@ def demo_command(
     if as_json:
         print_json(json.loads(content) | {"reward_examination": json.loads(of_reward)})
         return
-    named = {"page": REPORT, "humans": ANNOTATIONS, "judges": JUDGES}
-    places = {name: folder / file for name, file in named.items()}
-    about: dict[str, Any] = {"epsilon": EPSILON, "folder": folder, **places}
-    print(*demo_lines(of_responses, of_texts, reward, **about), sep="\n")
+    print(*_sum_up(of_responses, of_texts, reward, folder), sep="\n")
     if browse:
         open_page(folder / REPORT)
+
+
+def _sum_up(
+    responses: Examination, texts: Sequence[Examination], reward: RewardExamination, folder: Path
+) -> Iterator[str]:
+    """Say what was done, the verdicts at one ε, what the reward is worth, and how to go on."""
+    from voirdire.reporting import rows
+    from voirdire.reporting.result_tables import TerminalSpeaker
+    from voirdire.stats.results import FINDING_MARKS
+
+    fill = partial(textwrap.fill, width=100, break_on_hyphens=False)
+    yield fill(
+        "A local judge answers 21 questions about 90 responses: may it replace the annotators, and "
+        "what reward do its verdicts make? The judge is real and answers by the thresholds of its "
+        "card; annotators, other judges and base rewards are SIMULATED."
+    )
+    yield ""
+    for part in (responses, *texts):
+        first, names = part.results[0], dict[str, list[str]]()
+        title, named = (first.judge, "question") if part is responses else (first.question, "judge")
+        for row in part.results:
+            if row.alignment == first.alignment:
+                names.setdefault(row.finding, []).append(getattr(row, named))
+        if part is responses or part is texts[0]:
+            yield fill(f"{part.understood}, ε {EPSILON:g}")
+        marks = FINDING_MARKS.items()
+        listed = (f"{words}: {', '.join(names[x])}" for x, words in marks if x in names)
+        yield fill(f"  {title}: {'; '.join(listed)}", subsequent_indent="    ")
+    speak, view = TerminalSpeaker(), rows(reward)
+    lead = " ".join(speak(said).striptags() for said in view.lead)
+    yield "\n" + fill(f"reward: {lead}", subsequent_indent="    ")
+    for note, _ in view.cautions[:5]:
+        yield fill(f"note: {speak(note).striptags()}", subsequent_indent="    ")
+    yield f"\npage: {folder / REPORT}"
+    yield f"data, figures, and the commands that make them (commands.sh): {folder}/"
+    humans, judges = (shlex.quote(str(folder / name)) for name in (ANNOTATIONS, JUDGES))
+    yield f"next: voirdire examine --humans {humans} --judges {judges} --question needs_review"
 
 
 def _prepare_folder(output: Path) -> None:

@@ -11,7 +11,6 @@ from voirdire.reporting import from_json, html_page
 from voirdire.studies import Examination
 
 REWARD = Path(__file__).parents[1] / "examined_reward.json"
-SIMULATED = {"simulated": True, "real_judges": ["judge"]}
 
 
 @pytest.fixture(scope="module")
@@ -54,22 +53,3 @@ def test_the_chapter_stands_behind_the_questions_and_every_link_leads_somewhere(
     ids = re.findall(r'\sid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
-
-
-@pytest.mark.parametrize(
-    ("settings", "is_said"),
-    [
-        ({**SIMULATED, "simulated_base_rewards": True}, True),
-        ({"simulated_base_rewards": True}, False),
-    ],
-)
-def test_simulated_base_rewards_are_said_to_be(content, small_reward, settings, is_said):
-    page = html_page(replace(content, settings=settings), reward=small_reward)
-
-    assert ("the base rewards are simulated too" in page) is is_said
-
-
-def test_without_a_chapter_nothing_is_said_of_base_rewards(content):
-    settings = {**SIMULATED, "simulated_base_rewards": True}
-
-    assert "base rewards are simulated" not in html_page(replace(content, settings=settings))

@@ -170,7 +170,7 @@ def examination_view(
     return View(
         name="examination",
         meta=meta,
-        notice=_notice(report, has_reward=reward is not None),
+        notice=("notice.simulated",) if report.settings.get("simulated") is True else (),
         lead=lead,
         todo=todo,
         blocks=blocks,
@@ -187,19 +187,6 @@ def examination_view(
 def _by_advantage(row: AltTestResult) -> tuple[float, float]:
     rho = row.advantage_probability
     return math.inf if math.isnan(rho) else -rho, row.epsilon
-
-
-def _notice(report: Examination, *, has_reward: bool) -> tuple[Said, ...]:
-    """Say of a demonstration what is simulated."""
-    if report.settings.get("simulated") is not True:
-        return ()
-    named = report.settings.get("real_judges")
-    real = [Name(x) for x in named if isinstance(x, str)] if isinstance(named, list) else []
-    if not real:
-        return (say("notice.simulated"),)
-    is_base = has_reward and report.settings.get("simulated_base_rewards") is True
-    base = (say("notice.simulated_base"),) if is_base else ()
-    return (say("notice.simulated_but", judges=Listing(tuple(real))), *base)
 
 
 # The first screen ---------------------------------------------------------------------------------
