@@ -112,16 +112,13 @@ def from_json(
     >>> from_json(to_json(found)).outcome
     'passed'
     """
-    is_text = isinstance(content, str | bytes | bytearray)
-    if is_text and len(content) > MOST_BYTES:
+    if isinstance(content, str | bytes) and len(content) > MOST_BYTES:
         sizes = f"at most {MOST_BYTES >> 20} MiB, got {len(content) / 2**20:,.0f} MiB"
         msg = f"{source}: must be JSON of {sizes}. Write a part of it."
         raise InputError(msg)
     try:
-        plain: Any = content
-        if is_text:
-            plain = json.loads(content if isinstance(content, str) else content.decode("utf-8-sig"))
-        plain = without_nan(plain)
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        plain: Any = without_nan(json.loads(text) if isinstance(text, str) else text)
     except (RecursionError, ValueError) as error:  # no JSON, too deep, no UTF-8
         msg = f"{source}: must be JSON that voirdire wrote, got {shorten(str(error))}."
         raise InputError(msg) from error

@@ -29,6 +29,7 @@ from voirdire.reporting.pages.speech import (
     P,
     Percent,
     Said,
+    Share,
     Verbatim,
     has_sentence,
     names_in_sentence,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from voirdire.stats import AltTestResult, Caution
     from voirdire.studies import Examination
     from voirdire.studies.findings import DisputedItem, QuestionFindings
+    from voirdire.studies.reward.result import RewardNote
 
 
 _CLOSE = 0.1
@@ -280,7 +282,6 @@ _ORDER = (
 _SAID_ELSEWHERE = {"failures", "many_ties", "unstable", "vocabulary", _CARELESS}
 _WITHIN = {"weak_agreement": "weak_annotators", "skewed_labels": "one_sided"}
 """Cautions that say less than another."""
-_MOST_NAMED = 5
 _NUMBERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("alpha", "low", "winning_rate", "advantage_probability"), Decimal),
     **dict.fromkeys(("min_items", "n_items"), partial(Count, noun="items")),
@@ -291,27 +292,27 @@ _NUMBERS: dict[str, Callable[[Any], Any]] = {
     "n_clusters": partial(Count, noun="clusters"),
     "n_labels": partial(Count, noun="labels"),
     "share": Percent,
+    "worst_case": Share,
 }
 _WORDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("human_labels", "labels", "reason", "range", "its_range"), Verbatim),
-    "judge": Name,
+    **dict.fromkeys(("judge", "name"), Name),
 }
 
 
-def say_coded(prefix: str, note: Caution) -> Said | Verbatim:
+def say_coded(prefix: str, note: Caution | RewardNote) -> Said | Verbatim:
     """Say a note of the record with its figures; in its own sentence where one is missing."""
     key, figures = f"{prefix}.{note.code}", dict[str, Any]()
     if not has_sentence(key):
         return Verbatim(note.sentence)
     for name in names_in_sentence(key):
         value = note.figures.get(name)
-        if name == "annotators" and isinstance(value, list | tuple):
-            names = tuple(Name(str(each), 40) for each in value[:_MOST_NAMED])
-            n_all = note.figures.get("n")
+        if isinstance(value, dict | list | tuple):
+            names, n_all = tuple(Name(str(each)) for each in value), note.figures.get("n")
             n_hidden = n_all - len(names) if isinstance(n_all, int) else 0
             figures[name] = Listing(names, n_hidden=max(n_hidden, 0))
         elif is_number(value) and name not in ("label", "human_label", "constant"):
-            figures[name] = _NUMBERS.get(name, Count)(value)
+            figures[name] = _NUMBERS.get(name, Count if isinstance(value, int) else Decimal)(value)
         elif value is not None and name not in _NUMBERS:
             figures[name] = _WORDS.get(name, Label)(str(value))
         else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire.reporting.as_json import from_json
 from voirdire.reporting.number_formats import is_defined
+from voirdire.reporting.pages.examination_findings import say_coded
 from voirdire.reporting.pages.results_sections import list_notes
 from voirdire.reporting.pages.speech import (
     Argument,
@@ -24,8 +25,6 @@ from voirdire.reporting.pages.speech import (
     Share,
     Verbatim,
     argument_of,
-    has_sentence,
-    names_in_sentence,
     say,
     say_rate,
     say_with_ends,
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
         GuardFigures,
         RateEstimate,
         RewardExamination,
-        RewardNote,
     )
 
 
@@ -77,7 +75,11 @@ def reward_view(report: RewardExamination) -> View:
     step = _next_step(facts)
     todos = {code: say(f"reward.do.{key}") for code, key in _TODO.items()}
     notes = sorted(report.notes[:_MOST_NOTES], key=lambda note: note.code not in todos)
-    cautions = [(_say_note(note), todos.get(note.code)) for note in notes]
+    said = [
+        Verbatim(note.sentence, otherwise=say_coded("reward.note", note), width=_NOTE_WIDTH)
+        for note in notes
+    ]
+    cautions = [(one, todos.get(note.code)) for one, note in zip(said, notes, strict=True)]
     drives = [said for name in shown for said in _say_drives(facts, name)]
     reward = {name: each for name, each in report.reward.items() if name != "weights"}
     if isinstance(reward.get("settings"), dict):
@@ -469,27 +471,6 @@ def _next_step(facts: _Facts) -> Said:
         "train": True,
     }
     return say("reward.do." + next(step for step, is_due in steps.items() if is_due))
-
-
-def _say_note(note: RewardNote) -> Verbatim:
-    """Say a note as it stands, in Chinese by its code where its figures are those expected."""
-    key, otherwise = f"reward.note.{note.code}", None
-    if has_sentence(key):
-        names = names_in_sentence(key)
-        if note.figures.keys() >= {*names}:  # else of another version
-            otherwise = say(key, **{name: _say_figure(name, note.figures[name]) for name in names})
-    return Verbatim(note.sentence, otherwise=otherwise, width=_NOTE_WIDTH)
-
-
-def _say_figure(name: str, value: Any) -> Any:
-    """Turn a figure of a note into something that can be said."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**15:
-        return Count(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return Share(float(value)) if name == "worst_case" else Decimal(float(value))
-    if isinstance(value, dict | list | tuple):
-        return Listing(tuple(Name(str(each)) for each in value))
-    return Name("–" if value is None else str(value))
 
 
 # Its fit ------------------------------------------------------------------------------------------

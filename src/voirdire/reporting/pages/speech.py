@@ -129,7 +129,7 @@ class Verbatim:
     """A sentence of the JSON, which is English; `otherwise` is said in other languages."""
 
     text: str
-    otherwise: Said | str | None = None
+    otherwise: Said | Verbatim | str | None = None
     width: int = 400
 
 
