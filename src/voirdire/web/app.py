@@ -11,7 +11,7 @@ import ipaddress
 import re
 import time
 from contextlib import asynccontextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
+    from voirdire.rewards.live.missing_numbers import MissingRewards
 
 __all__ = ["create_app", "is_loopback", "is_own_name"]
 
@@ -286,47 +287,25 @@ class _Routes:
         service, began = self._service, time.monotonic()
         asked = read_body(await self._body(request), RewardsRequest)
         turns = [item.turn() for item in asked.items]
-        run = _read_run(request, asked.run)
-        service.check_stopped(run)
+        run = self._read_run(request, asked.run)
         service.queue.check(len(turns))
-        with service.queue.hold(len(turns)):
-            own = service.live.settings.deadline_s
-            end = began + min(asked.deadline_s or own, own)
-            parts = await service.reward_turns(turns, end=end)
-            await service.write_record(parts, turns, asked.step, run)
+        own = service.live.settings.deadline_s
+        end = began + min(asked.deadline_s or own, own)
+        scores = await service.reward_turns(turns, end=end, step=asked.step, run=run)
         seconds = time.monotonic() - began
-        answer = make_rewards_answer(asked, parts, reward=service.live.reward, seconds=seconds)
+        answer = make_rewards_answer(asked, scores, reward=service.live.reward, seconds=seconds)
         return answer_json(answer)
 
     async def openrlhf(self, request: Request) -> Response:
-        """Answer OpenRLHF's request with rewards, always as numbers.
-
-        It ends in an unrelated error where it is refused: so a request waits for its place in the
-        queue, and where none is free within the deadline all its rewards are missing.
-        """
-        service, missing = self._service, self._service.missing
-        if missing is None:
-            msg = "This reward knows no mean. Start the server with --missing-reward."
-            raise RefusedError("no_number", msg)
-        document = read_body(await self._body(request), dict[str, Any])
-        try:
-            turns = read_openrlhf_request(
-                document,
-                end_tokens=service.settings.end_tokens,
-                base_column=service.live.base_column,
-            )
-        except InputError:
-            msg = "`query`, `prompts` and `labels` must be lists of one length."
-            raise RefusedError("wrong_form", msg) from None
-        run = _read_run(request, None)
-        service.check_stopped(run)
-        end = time.monotonic() + service.live.settings.deadline_s
-        scores = None
-        if await service.queue.wait_for_place(len(turns), end=end):
-            with service.queue.hold(len(turns)):
-                scores = (await service.reward_turns(turns, end=end, whole=True))[0]
-                await service.write_record([scores], turns, None, run)
-        return answer_json(openrlhf_response(scores or service.give_nothing(turns), missing))
+        """Answer OpenRLHF's request with rewards, always as numbers."""
+        missing, service = self._find_missing(), self._service
+        read = partial(
+            read_openrlhf_request,
+            end_tokens=service.settings.end_tokens,
+            base_column=service.live.base_column,
+        )
+        _, scores = await self._reward(request, read)
+        return answer_json(openrlhf_response(scores, missing))
 
     async def seed_session(self, request: Request) -> Response:
         """Answer NeMo Gym, which begins every task so: nothing is kept of it."""
@@ -335,37 +314,40 @@ class _Routes:
 
     async def verify(self, request: Request) -> Response:
         """Answer NeMo Gym: the row comes back with its reward, or with its failure."""
-        document = read_body(await self._body(request), dict[str, Any])
-        scores = await self._reward_one(request, read_gym_request, document)
+        document, scores = await self._reward(request, lambda row: [read_gym_request(row)])
         return answer_json(answer_gym(document, scores))
 
     async def slime(self, request: Request) -> Response:
         """Answer slime with a number; a missing reward is the declared one."""
-        missing = self._service.missing
-        if missing is None:
-            msg = "This reward knows no mean. Start the server with --missing-reward."
-            raise RefusedError("no_number", msg)
-        document = read_body(await self._body(request), dict[str, Any])
-        scores = await self._reward_one(request, read_slime_request, document)
+        missing = self._find_missing()
+        _, scores = await self._reward(request, lambda row: [read_slime_request(row)])
         return answer_json(missing.columns(scores)["score"][0])
 
-    async def _reward_one(
-        self, request: Request, read: Callable[[Any], Turn], document: dict[str, Any]
-    ) -> LiveScores:
-        """Reward one response in the form of a trainer; it waits for its place in the queue."""
-        service, run = self._service, _read_run(request, None)
+    def _find_missing(self) -> MissingRewards:
+        if self._service.missing is None:
+            msg = "This reward knows no mean. Start the server with --missing-reward."
+            raise RefusedError("no_number", msg)
+        return self._service.missing
+
+    async def _reward(
+        self, request: Request, read: Callable[[Any], list[Turn]]
+    ) -> tuple[dict[str, Any], LiveScores]:
+        """Reward what a trainer posts in its own form; return that, and the rewards.
+
+        Trainers end in an unrelated error where they are refused: so a request waits for its place
+        in the queue, and where none is free within the deadline all its rewards are missing.
+        """
+        service = self._service
+        document = read_body(await self._body(request), dict[str, Any])
         try:
-            turns = [read(document)]
+            turns = read(document)
         except InputError as error:
             raise RefusedError("wrong_form", str(error)) from None
-        service.check_stopped(run)
+        run = self._read_run(request, None)
         end = time.monotonic() + service.live.settings.deadline_s
-        if not await service.queue.wait_for_place(1, end=end):
-            return service.give_nothing(turns)
-        with service.queue.hold(1):
-            [scores] = await service.reward_turns(turns, end=end)
-            await service.write_record([scores], turns, None, run)
-        return scores
+        if not await service.queue.wait_for_place(len(turns), end=end):
+            return document, service.give_nothing(turns)
+        return document, await service.reward_turns(turns, end=end, run=run)
 
     async def systemone(self, request: Request) -> Response:
         """Answer questions about a state."""
@@ -409,17 +391,17 @@ class _Routes:
             msg = f"The body must arrive within {seconds:g} seconds."
             raise RefusedError("too_slow", msg, connection="close") from None
 
-
-def _read_run(request: Request, named: str | None) -> str | None:
-    """Read which training run a request belongs to: from its body, a header, or its address."""
-    if named is None and (told := _list_header(request.scope, b"voirdire-run")):
-        named = told[0].decode("latin-1")
-    if named is None and request.scope.get("query_string"):
-        named = request.query_params.get("run")
-    if named is not None and (_RUN.fullmatch(named) is None or named.lower() == PARTS):
-        msg = (
-            "`run` must have 1 to 64 letters, digits, dashes or underscores of ASCII, and must not "
-            f"be {PARTS!r}, which the folder of the record uses itself."
-        )
-        raise RefusedError("wrong_form", msg)
-    return named
+    def _read_run(self, request: Request, named: str | None) -> str | None:
+        """Read which training run a request belongs to: by its body, a header, or its address."""
+        if named is None and (told := _list_header(request.scope, b"voirdire-run")):
+            named = told[0].decode("latin-1")
+        if named is None and request.scope.get("query_string"):
+            named = request.query_params.get("run")
+        if named is not None and (_RUN.fullmatch(named) is None or named.lower() == PARTS):
+            msg = (
+                "`run` must have 1 to 64 letters, digits, dashes or underscores of ASCII, and must "
+                f"not be {PARTS!r}, which the folder of the record uses itself."
+            )
+            raise RefusedError("wrong_form", msg)
+        self._service.record.check_stopped(named)
+        return named

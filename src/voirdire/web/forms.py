@@ -13,7 +13,7 @@ from voirdire.models.reward_server import Probabilities, RefusalCode, RewardName
 from voirdire.rewards.live.turns import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
@@ -176,54 +176,41 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_rewards_answer(
-    asked: RewardsRequest, parts: Sequence[LiveScores], *, reward: RewardModel, seconds: float
+    asked: RewardsRequest, found: LiveScores, *, reward: RewardModel, seconds: float
 ) -> RewardsAnswer:
-    """Put the answer to a request together; one after the other the parts follow its items."""
+    """Put the answer to a request together."""
+    scores, judged = found.scores, found.judged
     more: dict[str, Any] = {}
     if any(item.id is not None for item in asked.items):
         more["ids"] = [item.id for item in asked.items]
     if asked.verdicts:
-        rows = [row for part in parts for row in part.judged.probabilities.tolist()]
-        more["probabilities"] = Probabilities(propositions=parts[0].judged.questions, values=rows)
-        if all(part.answered_by is not None for part in parts):
-            more["answered_by"] = [name for part in parts for name in part.answered_by or ()]
-    if asked.explain:
-        more["contributions"] = _list_contributions(parts, reward)
-
-    def list_numbers(column: str) -> list[Any]:
-        return [value for part in parts for value in getattr(part.scores, column).tolist()]
-
-    n_late = sum(part.n_late for part in parts)
-    return RewardsAnswer(
-        rewards=list_numbers("rewards"),
-        rule_rewards=list_numbers("rule_rewards"),
-        base_rewards=list_numbers("base_rewards"),
-        behaviors=[name for part in parts for name in part.scores.behaviors],
-        missing=[part.scores.missing.get(item) for part in parts for item in part.scores.items],
-        gated=list_numbers("gated"),
-        partial=n_late > 0,
-        n_late=n_late,
-        n_remembered=sum(part.n_remembered for part in parts),
-        n_stored=sum(part.n_stored for part in parts),
-        seconds=seconds,
-        reward=RewardName(
-            name=reward.name,
-            content_hash=reward.content_hash,
-            fingerprint=parts[0].judged.fingerprint,
-        ),
-        **more,
-    )
-
-
-def _list_contributions(parts: Sequence[LiveScores], reward: RewardModel) -> dict[str, Any]:
-    """List what features add; null for an item without weights."""
-    features: dict[str, list[str]] = {}
-    values: list[list[float | None] | None] = []
-    for part in parts:
+        values = judged.probabilities.tolist()
+        more["probabilities"] = Probabilities(propositions=judged.questions, values=values)
+        if found.answered_by is not None:
+            more["answered_by"] = list(found.answered_by)
+    if asked.explain:  # null for an item without weights
+        features: dict[str, list[str]] = {}
         added: dict[str, list[float | None]] = {}
-        rows = reward.explain(part.scores).group_by("item", "behavior", maintain_order=True)
+        rows = reward.explain(scores).group_by("item", "behavior", maintain_order=True)
         columns = ("item", "behavior", "feature", "contribution")
         for item, behavior, names, numbers in rows.all().select(columns).iter_rows():
             features[behavior], added[item] = names, numbers
-        values += [added.get(item) for item in part.scores.items]
-    return {"features": features, "values": values}
+        per_item = [added.get(item) for item in scores.items]
+        more["contributions"] = {"features": features, "values": per_item}
+    return RewardsAnswer(
+        rewards=scores.rewards.tolist(),
+        rule_rewards=scores.rule_rewards.tolist(),
+        base_rewards=scores.base_rewards.tolist(),
+        behaviors=list(scores.behaviors),
+        missing=[scores.missing.get(item) for item in scores.items],
+        gated=scores.gated.tolist(),
+        partial=found.n_late > 0,
+        n_late=found.n_late,
+        n_remembered=found.n_remembered,
+        n_stored=found.n_stored,
+        seconds=seconds,
+        reward=RewardName(
+            name=reward.name, content_hash=reward.content_hash, fingerprint=judged.fingerprint
+        ),
+        **more,
+    )

@@ -27,16 +27,12 @@ if TYPE_CHECKING:
     from voirdire.judging.live import LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
-    from voirdire.rewards.training.run import Alarm
     from voirdire.web.settings import ServerSettings
 
 __all__ = ["RewardService"]
 
 _BODIES = 4
 """Largest bodies that all requests together may hold."""
-
-_PART = 128
-"""Turns per part, after which other requests run: about 3 ms."""
 
 _LEAST_S = 0.001
 _UPDATE_S = 1.0
@@ -71,9 +67,7 @@ class RewardService:
         except InputError:
             if settings.missing_reward is not None:
                 raise
-        self.record = None
-        if settings.record is not None or settings.stop_on:
-            self.record = TrainingRecord(live, settings)
+        self.record = TrainingRecord(live, settings)
         self.metrics = Metrics(  # scores by criteria are no probabilities, and may be negative
             () if live.reward.criteria else live.judge.questions,
             state=lambda: live.state,
@@ -113,8 +107,7 @@ class RewardService:
         self._updating.cancel()
         self._updating = None
         await self.live.close(drain_s=self.settings.drain_s)
-        if self.record is not None:
-            await self.record.close()
+        await self.record.close()
         self.metrics.log_missing(is_last=True)
         self.metrics.update()
 
@@ -174,46 +167,23 @@ class RewardService:
         return verdicts
 
     async def reward_turns(
-        self, turns: Sequence[Turn], *, end: float, whole: bool = False
-    ) -> list[LiveScores]:
-        """Return the rewards of turns until a time; where they are many, in several parts.
+        self, turns: Sequence[Turn], *, end: float, step: int | None = None, run: str | None
+    ) -> LiveScores:
+        """Return the rewards of turns that are there at a time, and record them.
 
-        Parameters
-        ----------
-        turns : sequence of Turn
-            In any number.
-        end : float
-            When what there is is given.
-        whole : bool
-            Whether to make one part of them, however many.
-
-        Returns
-        -------
-        list of LiveScores
-            One after the other they follow the turns; at least one. Nothing but missing rewards
-            where the server ends meanwhile.
+        Nothing but missing rewards where the server ends meanwhile.
         """
-        n_part = len(turns) if whole else _PART
-        try:
-            if len(turns) <= n_part:
-                return [await self._reward_part(turns, end)]
-            async with asyncio.TaskGroup() as group:
-                tasks = []
-                for first in range(0, len(turns), n_part):
-                    part = self._reward_part(turns[first : first + n_part], end)
-                    tasks.append(group.create_task(part))
-                    await asyncio.sleep(0)  # other requests get their turn
-        except asyncio.CancelledError:  # uvicorn waits no longer, but sends what is answered now
-            return [self.give_nothing(turns, why=f"failed verdict: {CLOSED}")]
-        return [task.result() for task in tasks]
-
-    async def _reward_part(self, turns: Sequence[Turn], end: float) -> LiveScores:
-        scores = await self.live.turn_rewards(
-            turns,
-            behavior=self.settings.behavior,
-            deadline_s=max(end - time.monotonic(), _LEAST_S),
-        )
-        self._count(scores)
+        with self.queue.hold(len(turns)):
+            try:
+                scores = await self.live.turn_rewards(
+                    turns,
+                    behavior=self.settings.behavior,
+                    deadline_s=max(end - time.monotonic(), _LEAST_S),
+                )
+                self._count(scores)
+            except asyncio.CancelledError:  # uvicorn sends what is answered now
+                scores = self.give_nothing(turns, why=f"failed verdict: {CLOSED}")
+            self.metrics.alarms.inc(await self.record.add(scores, turns, step=step, run=run))
         return scores
 
     def give_nothing(self, turns: Sequence[Turn], *, why: str = NO_PLACE) -> LiveScores:
@@ -229,18 +199,6 @@ class RewardService:
             log.warning("%s", "; ".join(scores.scores.notes))
         self.metrics.count_verdicts(scores)
         self.metrics.count_rewards(scores.scores.rewards, list(scores.scores.missing.values()))
-
-    def check_stopped(self, run: str | None) -> None:
-        """Refuse a request of a run that was to stop at an alarm."""
-        if self.record is not None:
-            self.record.check_stopped(run)
-
-    async def write_record(
-        self, parts: Sequence[LiveScores], turns: Sequence[Turn], step: int | None, run: str | None
-    ) -> None:
-        """Record the rewards, where there is a record."""
-        if self.record is not None and turns:
-            self.metrics.alarms.inc(await self.record.add(parts, turns, step, run))
 
 
 # The queue ------------------------------------------------------------------------------------
@@ -305,7 +263,7 @@ _LATE_STEPS = 8
 
 
 class TrainingRecord:
-    """Writes metrics, completions and alarms of runs, in a thread of its own.
+    """Writes metrics, completions and alarms of runs, in a thread of its own, where it is to.
 
     What clients send without a name is one run, in the folder itself; a run with a name has a
     folder of that name in it.
@@ -315,32 +273,29 @@ class TrainingRecord:
         self._live, self._settings = live, settings
         self._stopped: dict[str | None, str] = {}
         self._runs: dict[str | None, TrainingWatch] = {}
-        self._watch(None)  # now, so that a mistake is told at once
+        self._is_kept = settings.record is not None or bool(settings.stop_on)
+        if self._is_kept:
+            self._watch(None)  # now, so that a mistake is told at once
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-record")
 
     async def add(
-        self, parts: Sequence[LiveScores], turns: Sequence[Turn], step: int | None, run: str | None
+        self, scores: LiveScores, turns: Sequence[Turn], *, step: int | None, run: str | None
     ) -> int:
         """Write the rewards of a request; return the number of alarms that began.
 
         The training needs the rewards more than the record: an error of writing is only logged.
         """
-
-        def write() -> list[Alarm]:
-            alarms: list[Alarm] = []
-            left = list(turns)
-            for scores in parts:
-                n_items = len(scores.scores.items)
-                alarms += self._watch(run).add(scores, left[:n_items], step=step)
-                del left[:n_items]
-            return alarms
+        if not self._is_kept or not turns:
+            return 0
 
         if run not in self._runs and len(self._runs) > _MOST_RUNS:
             log.warning("nothing is recorded of a request: %d runs are recorded", _MOST_RUNS)
             return 0
         try:
             loop = asyncio.get_running_loop()
-            alarms = await loop.run_in_executor(self._thread, write)
+            alarms = await loop.run_in_executor(
+                self._thread, lambda: self._watch(run).add(scores, turns, step=step)
+            )
         except Exception as error:  # noqa: BLE001  # logged; the rewards are given
             log_error("nothing is recorded of a request", error)
             return 0
