@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.adapters.openrlhf import read_label
 from voirdire.errors import InputError
-from voirdire.rewards.live.turns import Turn, find_criteria
+from voirdire.rewards.live.turns import Turn, make_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,13 +64,7 @@ def read_gym_request(document: Any) -> Turn:
     metadata = document.get("verifier_metadata")
     beside = {name: value for name, value in document.items() if value is not None}
     told = (metadata if isinstance(metadata, dict) else {}) | beside
-    behavior = told.get("behavior")
-    return Turn(
-        prompt=prompt,
-        response=response,
-        behavior=behavior if isinstance(behavior, str) else None,
-        **find_criteria(told),
-    )
+    return make_turn(told, prompt=prompt, response=response)
 
 
 def answer_gym(document: Mapping[str, Any], scores: LiveScores) -> dict[str, Any]:
@@ -123,13 +117,8 @@ def read_slime_request(document: Any) -> Turn:
     if not isinstance(document, dict) or not isinstance(document.get("response"), str):
         raise InputError("`document` must have a `response`, and may have `prompt` and `label`.")
     told = read_label(document.get("label"))
-    behavior, shown = told.get("behavior"), told.get("prompt")
-    return Turn(
-        prompt=document.get("prompt") if shown is None else shown,
-        response=document["response"],
-        behavior=behavior if isinstance(behavior, str) and behavior else None,
-        **find_criteria(told),
-    )
+    prompt = document.get("prompt") if told.get("prompt") is None else told["prompt"]
+    return make_turn(told, prompt=prompt, response=document["response"])
 
 
 def _read_text(content: Any) -> str:

@@ -6,11 +6,12 @@ Inspect is imported when a scorer is made.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError
-from voirdire.rewards.live.turns import Turn, find_criteria
+from voirdire.rewards.live.turns import make_turn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,23 +60,17 @@ def inspect_scorer(reward: RewardModel | str | Path, **settings: Any) -> Any:
         messages = [{"role": row.role, "content": row.text} for row in state.messages]
         if messages and messages[-1]["role"] == "assistant":
             messages.pop()
-        told = dict(state.metadata)
-        behavior = told.get("behavior")
-        of_item = find_criteria(told)
-        of_item["reference"] = of_item["reference"] or target.text or None
-        turn = Turn(
-            prompt=messages,
-            response=state.output.completion,
-            behavior=behavior if isinstance(behavior, str) else None,
-            **of_item,
-        )
+        response = state.output.completion
+        turn = make_turn(state.metadata, prompt=messages, response=response)
+        if turn.reference is None:
+            turn = replace(turn, reference=target.text or None)
         found = await guarded.ascored([turn])
         [value] = found.rewards
         if value is None:
             return Score.unscored(reason=next(iter(found.scores.missing.values())))
         judged = zip(found.judged.questions, found.judged.probabilities[0].tolist(), strict=True)
         values = {name: None if math.isnan(x) else x for name, x in judged}
-        return Score(value={"reward": value, **values}, answer=state.output.completion)
+        return Score(value={"reward": value, **values}, answer=response)
 
     made = scorer(metrics={"*": [mean(), stderr()]}, name=guarded.name)(lambda: score)
     return made()

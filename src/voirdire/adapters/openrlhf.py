@@ -13,7 +13,7 @@ from voirdire._messages import shorten
 from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.records.reasoning import find_end, find_opening, has_end_token
-from voirdire.rewards.live.turns import Turn, find_criteria
+from voirdire.rewards.live.turns import Turn, make_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -186,7 +186,7 @@ def _turns(
     turns: list[Turn] = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         said = read_label(label)
-        behavior, shown = said.get("behavior"), said.get("prompt")
+        shown = said.get("prompt")
         response = _response(query, prompt, end_tokens)
         # where a template ends its turns by a token, what has none was cut off
         is_cut = has_end_token(prompt, end_tokens) and not has_end_token(
@@ -195,14 +195,13 @@ def _turns(
         if response is not None and shown is not None:  # thoughts that the template began
             response = find_opening(prompt) + response
         turns.append(
-            Turn(
+            make_turn(
+                said,
                 response=response,
                 prompt=prompt if shown is None else shown,
-                behavior=None if isinstance(behavior, str) and not behavior else behavior,
                 base_reward=said.get(base_column),
                 group=prompt,
                 truncated=is_cut,
-                **find_criteria(said),
             )
         )
     return turns

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError, JudgeUnavailableError
-from voirdire.rewards.live.turns import Turn, find_criteria
+from voirdire.rewards.live.turns import make_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,13 +63,7 @@ def verifiers_judge(
 
         async def score(self, task: Any, trace: Any) -> Mapping[str, float]:
             told = task.model_dump(mode="json")
-            behavior = told.get("behavior")
-            turn = Turn(
-                prompt=told.get("prompt"),
-                response=trace.last_reply,
-                behavior=behavior if isinstance(behavior, str) else None,
-                **find_criteria(told),
-            )
+            turn = make_turn(told, prompt=told.get("prompt"), response=trace.last_reply)
             found = await guarded.ascored([turn])
             [value] = found.rewards
             if value is None:

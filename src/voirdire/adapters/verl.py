@@ -15,12 +15,12 @@ from voirdire.adapters.guarded import NumberReward
 from voirdire.errors import InputError
 from voirdire.judging.background_loop import fork_lock
 from voirdire.judging.settings import LiveSettings
-from voirdire.rewards.live.turns import Turn, find_criteria
+from voirdire.rewards.live.turns import make_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from voirdire.rewards.live.turns import LiveScores
+    from voirdire.rewards.live.turns import LiveScores, Turn
 
 __all__ = ["close_rewards", "compute_score", "compute_score_batch", "compute_score_sync"]
 
@@ -213,12 +213,12 @@ def _turn(
     if behavior is None and isinstance(ground_truth, str):
         behavior = ground_truth
     prompts = (told[name] for name in _PROMPTS if told.get(name) is not None)
-    return Turn(
+    return make_turn(
+        told if reward.reward.criteria else {},
         response=solution_str,
         prompt=next(prompts, None),
-        behavior=None if isinstance(behavior, str) and not behavior else behavior,
+        behavior=behavior,
         base_reward=told.get(reward.base_column),
-        **find_criteria(told if reward.reward.criteria else {}),
     )
 
 

@@ -13,7 +13,7 @@ from voirdire._messages import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import Language
     from voirdire.records import Item
@@ -47,9 +47,7 @@ def label_studio_project(
     view = Element("View")
     SubElement(view, "Paragraphs", name="conversation", value="$conversation", layout="dialogue",
                nameKey="role", textKey="content")  # fmt: skip
-    shown = ["response", *(["other"] if any(item.other is not None for item in items) else [])]
-    if rubric.of_item:
-        shown.append("criterion")
+    shown, tasks = _list_tasks(rubric, items)
     for name in shown:
         SubElement(view, "Header", value=name.capitalize())
         SubElement(view, "Text", name=name, value=f"${name}")
@@ -70,10 +68,7 @@ def label_studio_project(
         else:
             SubElement(view, "TextArea", about, required="true", maxSubmissions="1", rows="3")
     indent(view)
-    return tostring(view, encoding="unicode") + "\n", [
-        {"data": {name: data.get(name, "") for name in ("id", "conversation", *shown)}}
-        for data in _list_tasks(rubric, items)
-    ]
+    return tostring(view, encoding="unicode") + "\n", [{"data": task} for task in tasks]
 
 
 def argilla_dataset(
@@ -110,11 +105,8 @@ def argilla_dataset(
     InputError
         If a scale has other steps.
     """
-    fields = [_field("conversation", "chat", use_markdown=False), _field("response", "text")]
-    if any(item.other is not None for item in items):
-        fields.append(_field("other", "text"))
-    if rubric.of_item:
-        fields.append(_field("criterion", "text"))
+    shown, tasks = _list_tasks(rubric, items)
+    fields = [_field("conversation", "chat"), *(_field(name, "text") for name in shown)]
     distribution = {"strategy": "overlap", "min_submitted": per_item}
     settings = {
         "guidelines": rubric.description.get(language) or None,
@@ -125,11 +117,10 @@ def argilla_dataset(
         "allow_extra_metadata": True,
         "distribution": distribution,
     }
-    names = [field["name"] for field in fields]
     records = [
-        {"id": data["id"], "fields": {key: data[key] for key in names}, "metadata": {},
-         "suggestions": {}, "responses": {}, "vectors": {}, "status": "pending"}
-        for data in _list_tasks(rubric, items)
+        {"id": task.pop("id"), "fields": task, "metadata": {}, "suggestions": {}, "responses": {},
+         "vectors": {}, "status": "pending"}
+        for task in tasks
     ]  # fmt: skip
     dataset = {"name": name, "status": "draft", "allow_extra_metadata": True,
                "distribution": distribution}  # fmt: skip
@@ -140,18 +131,21 @@ def argilla_dataset(
     }
 
 
-def _list_tasks(rubric: Rubric, items: Sequence[Item]) -> Iterator[dict[str, Any]]:
+def _list_tasks(rubric: Rubric, items: Sequence[Item]) -> tuple[list[str], list[dict[str, Any]]]:
+    """List the texts beside the conversation that a task has, and the tasks."""
+    shown = ["response"]
+    shown += ["other"] if any(item.other is not None for item in items) else []
+    shown += ["criterion"] if rubric.of_item else []
+    tasks = []
     for item in items:
-        data = {
-            "id": item.id,
-            "conversation": [{"role": x.role, "content": x.content} for x in item.prompt],
-            "response": item.response,
-            "other": item.other or "",
-        }
-        if not rubric.of_item:
-            yield data
-        for criterion in item.criteria if rubric.of_item else ():
-            yield data | {"id": f"{item.id}:{criterion.key}", "criterion": criterion.text}
+        texts = {"response": item.response, "other": item.other or ""}
+        criteria = {f"{item.id}:{row.key}": row.text for row in item.criteria}
+        for name, criterion in criteria.items() if rubric.of_item else [(item.id, "")]:
+            conversation = [{"role": row.role, "content": row.content} for row in item.prompt]
+            own = texts | {"criterion": criterion}
+            told = {key: own[key] for key in shown}
+            tasks.append({"id": name, "conversation": conversation, **told})
+    return shown, tasks
 
 
 def _ask(question: Question, language: Language) -> str:
@@ -165,9 +159,9 @@ def _labels_of(question: Question, language: Language) -> dict[str, str]:
     return {label: text.get(language, "") for label, text in question.labels.items()}
 
 
-def _field(name: str, kind: str, **settings: Any) -> dict[str, Any]:
+def _field(name: str, kind: str) -> dict[str, Any]:
     return {"name": name, "title": name.capitalize(), "required": True, "type": kind,
-            "settings": {"type": kind, "use_markdown": False} | settings}  # fmt: skip
+            "settings": {"type": kind, "use_markdown": False}}  # fmt: skip
 
 
 def _question(question: Question, language: Language) -> dict[str, Any]:

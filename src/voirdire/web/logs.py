@@ -10,7 +10,6 @@ import contextlib
 import logging
 import sys
 import threading
-import time
 from collections import deque
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ log = logging.getLogger("voirdire.server")
 _LEVELS = {"voirdire": "INFO", "uvicorn": "INFO", "asyncio": "WARNING", "concurrent": "WARNING"}
 _ACCESS_FIELDS = ("client", "method", "route", "status", "milliseconds")
 _MOST_LINES = 10_000
-_accesses: deque[tuple[Any, ...]] = deque(maxlen=_MOST_LINES)
+_access = logging.getLogger("voirdire.server.access")
 _LAST_S = 2.0
 _PAUSE_S = 0.05
 
@@ -39,11 +38,9 @@ def log_error(what: str, error: BaseException) -> None:
 
 
 def log_access(route: str, *, method: str, status: int, seconds: float, client: str) -> None:
-    """Write a request down: its route, never its query or its body.
-
-    A record of `logging` would take as long as a reward that is remembered.
-    """
-    _accesses.append((time.time(), client, method, route, status, round(seconds * 1e3, 3)))
+    """Write a request down: its route, never its query or its body."""
+    values = (client, method, route, status, round(seconds * 1e3, 3))
+    _access.info("", extra={"fields": dict(zip(_ACCESS_FIELDS, values, strict=True))})
 
 
 def make_log_config(*, as_json: bool) -> dict[str, Any]:
@@ -110,13 +107,10 @@ class _ThreadedHandler(logging.Handler):
             while self._records:
                 record = self._records.popleft()
                 error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-                fields = {"message": record.getMessage().strip()}
+                fields = getattr(record, "fields", None)
+                fields = dict(fields or {"message": record.getMessage().strip()})
                 fields |= {"error": describe_error(error)} if error is not None else {}
                 lines.append(self._format(record.created, record.levelname, record.name, fields))
-            while _accesses:
-                created, *values = _accesses.popleft()
-                fields = dict(zip(_ACCESS_FIELDS, values, strict=True))
-                lines.append(self._format(created, "INFO", "voirdire.server.access", fields))
             if lines:
                 with contextlib.suppress(OSError, ValueError):  # nobody is there any more
                     sys.stderr.write("".join(lines))

@@ -61,8 +61,6 @@ _REASONS = {  # what the log says of a class of reasons, and how they begin; the
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SOURCES = ("remembered", "stored", "judged", "none")
-_AT_ONCE = 64
-"""Items that are added up together: one by one they would take more time than their rewards."""
 
 
 def reason_class(reason: str) -> str:
@@ -124,7 +122,6 @@ class Metrics:
         self._of_judge: dict[str, tuple[Any, float]] = {}
         self._state, self._n_items = state, n_items
         self._pending: list[NDArray[np.float64]] = []
-        self._n_pending = 0
         self._not_logged: Tally[str] = Tally()
         self._logged_at: dict[str, float] = {}
 
@@ -149,12 +146,8 @@ class Metrics:
         for source, number in counts.items():
             if number:
                 self._sources[source].inc(number)
-        if not self._propositions:
-            return
-        self._pending.append(probabilities)
-        self._n_pending += len(probabilities)
-        if self._n_pending >= _AT_ONCE:
-            self._add_up()
+        if self._propositions:  # added up together: one by one takes more time than the rewards
+            self._pending.append(probabilities)
 
     def count_rewards(self, rewards: NDArray[np.float64], missing: Sequence[str]) -> None:
         """Count rewards, and those that are missing by their reasons."""
@@ -177,7 +170,14 @@ class Metrics:
 
     def update(self) -> None:
         """Bring the figures up to date that no request changes."""
-        self._add_up()
+        if self._pending:
+            probabilities = np.concatenate(self._pending)
+            self._pending = []
+            sums = np.nansum(probabilities, axis=0).tolist()
+            counts = np.isfinite(probabilities).sum(axis=0).tolist()
+            for (chance, verdicts), total, n in zip(self._propositions, sums, counts, strict=True):
+                chance.inc(total)
+                verdicts.inc(n)
         state = self._state()
         self._under_way.set(self._n_items())
         self._waiting.set(state.n_waiting)
@@ -203,14 +203,3 @@ class Metrics:
             except ProcessLookupError:  # of a worker that has ended
                 path.unlink(missing_ok=True)
         return prometheus.generate_latest(self._registry)
-
-    def _add_up(self) -> None:
-        if not self._pending:
-            return
-        probabilities = np.concatenate(self._pending)
-        self._pending, self._n_pending = [], 0
-        sums = np.nansum(probabilities, axis=0).tolist()
-        counts = np.isfinite(probabilities).sum(axis=0).tolist()
-        for (chance, verdicts), total, n in zip(self._propositions, sums, counts, strict=True):
-            chance.inc(total)
-            verdicts.inc(n)

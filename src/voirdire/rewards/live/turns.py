@@ -34,6 +34,7 @@ __all__ = [
     "drop_truncated",
     "find_criteria",
     "make_missing_scores",
+    "make_turn",
     "make_turn_items",
     "read_turn_bases",
 ]
@@ -145,6 +146,14 @@ def find_criteria(row: Mapping[str, Any]) -> dict[str, Any]:
         field: next((row[name] for name in known if row.get(name) is not None), None)
         for field, known in names.items()
     }
+
+
+def make_turn(row: Mapping[str, Any], **turn: Any) -> Turn:
+    """Make a turn of what a trainer says beside it: behavior, criteria, reference answer."""
+    told: dict[str, Any] = {"behavior": row.get("behavior")} | find_criteria(row) | turn
+    if isinstance(told["behavior"], str) and not told["behavior"]:
+        told["behavior"] = None
+    return Turn(**told)
 
 
 def _find_cut_off(turns: Sequence[Turn]) -> set[int]:
