@@ -142,15 +142,14 @@ def test_title_and_date_are_text(full, argument, value):
         html_page(full, **{argument: value})
 
 
-def test_settings_are_bounded_in_depth_and_number(several, page_text):
-    deep = {}
-    for _ in range(400):
-        deep = {"in": deep}
-    settings = {"deep": deep} | {f"key-{place}": place for place in range(500)}
+def test_settings_are_bounded_in_length_and_number(several, page_text):
+    settings = {"deep": [{"in": list(range(900))}]}
+    settings |= {f"key-{place}": place for place in range(500)}
 
     text = page_text(replace(several, settings=settings))
 
-    assert "deep.in.in an object of 1" in text
+    assert 'deep [{"in": [0, 1, 2,' in text
+    assert " 450, " not in text
     assert "key-298 298" in text
     assert "key-299" not in text
 

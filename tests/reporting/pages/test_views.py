@@ -75,6 +75,7 @@ def test_a_page_is_whole_in_both_languages_and_the_same_each_time(kind, language
 
     assert_inert(page)
     page_without_script = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    page_without_script = page_without_script.partition('id="settings"')[0]  # values are JSON
     assert not re.search(
         r"[{}]|\bnan\b|Undefined|\bNone\b|\b[a-z]+\.column\.", text_of(page_without_script)
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+import json
+from functools import cache, partial
 from importlib.resources import files
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -16,12 +16,10 @@ from voirdire.reporting.colours import theme_css
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.charts import plane_of, scales_of_tracks
 from voirdire.reporting.pages.items import heading_of, item_filters, items_script, script_source
-from voirdire.reporting.pages.speech import Name, Speaker, one_line
+from voirdire.reporting.pages.speech import Name, Speaker, Verbatim, one_line
 from voirdire.reporting.pages.view import Part, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jinja2 import Environment
 
     from voirdire._types import Language
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _TITLE_WIDTH, _DATE_WIDTH = 200, 60
+_to_json = partial(json.dumps, ensure_ascii=False, default=str)
 
 
 LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
@@ -75,12 +74,12 @@ def render_page(
     check_text("title", title)
     check_text("created", created)
     speaker = Speaker(language)
-    rows = [*settings_rows(dict(view.settings)), ("voirdire", __version__)]
     columns: list[Column] = [
-        ("setting", lambda row: Name(row[0], _VALUE_WIDTH)),
-        ("value", lambda row: Name(row[1], _VALUE_WIDTH)),
+        ("setting", lambda row: Name(row[0], 80)),
+        ("value", lambda row: Verbatim(row[1] if isinstance(row[1], str) else _to_json(row[1]))),
     ]
-    settings = Table.of(None, rows, columns, label="settings.title", most=len(rows))
+    rows = [*view.settings.items(), ("voirdire", __version__)]
+    settings = Table.of(None, rows, columns, label="settings.title", most=300)
     return (
         _environment()
         .get_template("view.html.j2")
@@ -102,41 +101,3 @@ def check_text(name: str, value: object) -> None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         msg = f"`{name}` must be text, got {shorten(repr(value))}."
         raise InputError(msg)
-
-
-_VALUE_WIDTH = 200
-_MOST_SETTINGS = 300
-_MOST_LISTED = 20
-_DEEPEST = 3
-_MOST_SHOWN = 10**40
-
-
-def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str]]:
-    """List settings as text, the first 300; nested ones under their names with dots."""
-    return list(islice(_settings(settings, prefix="", depth=1), _MOST_SETTINGS))
-
-
-def _settings(value: Any, *, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
-    for name, each in value.items() if isinstance(value, dict) else enumerate(value, start=1):
-        here = f"{prefix}{one_line(str(name), width=40)}"
-        inner = isinstance(each, dict) or (
-            isinstance(each, list) and any(isinstance(x, dict) for x in each[:_MOST_LISTED])
-        )
-        if inner and each and depth < _DEEPEST:
-            yield from _settings(each, prefix=f"{here}.", depth=depth + 1)
-        else:
-            yield here, _as_text(each)
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
-        shown = ", ".join(_as_text(each) for each in value[:_MOST_LISTED])
-        more = len(value) - _MOST_LISTED
-        return one_line(f"{shown}, … ({more:,})" if more > 0 else shown, width=_VALUE_WIDTH)
-    if isinstance(value, dict | list):
-        return f"an {'object' if isinstance(value, dict) else 'array'} of {len(value):,}"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and abs(value) > _MOST_SHOWN:
-        return "…"
-    return "–" if value is None else one_line(str(value), width=_VALUE_WIDTH)

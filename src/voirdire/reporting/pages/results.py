@@ -232,7 +232,8 @@ def certificate_view(
         parts=tuple(parts),
         settings={**record.settings, "data_hash": record.data_hash, "gold_hash": record.gold_hash,
                   "rubric_hash": record.rubric_hash, "content_hash": record.content_hash,
-                  "judges": dict(record.judges), "versions": dict(record.versions)},
+                  **{f"judges.{name}": each for name, each in record.judges.items()},
+                  "versions": dict(record.versions)},
         glossary=("certificate", "outcome", "epsilon", "winning_rate", "advantage_probability",
                   "hash"),
     )  # fmt: skip

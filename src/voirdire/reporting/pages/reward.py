@@ -106,7 +106,7 @@ def reward_view(report: RewardExamination) -> View:
         cautions=tuple((note, None if todo == step else todo) for note, todo in cautions),
         notes=list_notes((), report.dropped),
         parts=tuple(_list_parts(facts, shown)),
-        settings={"reward": reward, **report.settings},
+        settings={f"reward.{name}": each for name, each in reward.items()} | {**report.settings},
         glossary=("base_reward", "feature", "certificate"),
     )  # fmt: skip
 
