@@ -19,6 +19,7 @@ from made_views import (
     made_fit,
     made_judging,
     made_replies,
+    made_sample,
     made_score,
     made_several,
     made_synthesis,
@@ -207,6 +208,7 @@ MADE = {
     "probes": lambda: report(probes=(probe("length", question("label", 0.1)),)),
     "rates": made_rates,
     "replies": made_replies,
+    "sample": made_sample,
     "examination of a reward": examined_reward,
     "score": made_score,
     "several judges": lambda: made_several("one", "two"),
@@ -351,18 +353,17 @@ def test_texts_of_a_file_are_only_ever_text(view, tmp_path, ending):
 # Pages that are written ---------------------------------------------------------------------------
 
 
-def test_chinese_title_and_date(call, examination, tmp_path):
+def test_a_chinese_title(call, examination, tmp_path):
     page = tmp_path / "page.html"
 
     call(
         *("view", examination, "-o", page, "--report-language", "zh"),
-        *("--title", "<春天>", "--created", "2025-05-01"),
+        *("--title", "<春天>"),
     )
 
     text = page.read_text(encoding="utf-8")
     assert '<html lang="zh-Hans">' in text
     assert "<title>&lt;春天&gt;</title>" in text
-    assert "2025-05-01" in text
     assert "评判模型" in text
 
 

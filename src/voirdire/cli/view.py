@@ -25,7 +25,6 @@ def view_command(
     browse: Annotated[bool | None, Parameter(name="--open", negative="--no-open")] = None,
     language: typed.ReportLanguage = "en",
     title: typed.Text = None,
-    created: typed.Text = None,
     texts: bool = False,
 ) -> None:
     """Open the page of a result in the browser, or write it to a file.
@@ -48,8 +47,6 @@ def view_command(
         Open the page in the browser, where there is a screen. Default: where no --output is named.
     title
         Heading of the page.
-    created
-        Date to show; by default none, so that pages compare.
     texts
         Show prompts and responses behind the alarms of a training run in --output too. Default:
         only the page that nobody else can read has them.
@@ -67,7 +64,7 @@ def view_command(
     with progress("writing"):
         texts = texts or output is None
         view = view_of_file(result, items=items, columns=columns, texts=texts)
-        page = render_page(view, language=language, title=title, created=created)
+        page = render_page(view, language=language, title=title)
     if is_printed:
         sys.stdout.buffer.write(page.encode())
         return

@@ -181,12 +181,9 @@ def _form_of_union(hints: list[Any]) -> tuple[Any, Build]:
         return form, lambda value: None if value is None else build(value)
 
     def read(value: dict[str, Any]) -> Any:
-        for form, build in forms[:-1]:
-            try:
-                return build(msgspec.convert(value, form))
-            except msgspec.ValidationError:
-                continue
-        form, build = forms[-1]
+        names = [{each.name for each in fields(hint)} for hint in hints]
+        place = next((at for at, those in enumerate(names) if value.keys() <= those), 0)
+        form, build = forms[place]
         return build(msgspec.convert(value, form))
 
     return dict[str, Any], read

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +75,6 @@ def rows(result: Any, **options: Any) -> View:
         raise InputError(msg)
     module, _, name = place.partition(".")
     view: Callable[..., View] = getattr(import_module(f"voirdire.reporting.pages.{module}"), name)
-    for name in options.keys() - inspect.signature(view).parameters.keys():
-        msg = f"`{name}` must be left out for a {type(result).__name__}."
-        raise InputError(msg)
     return view(result, **options)
 
 
@@ -87,7 +83,6 @@ def html_page(
     *,
     language: Language = "en",
     title: str | None = None,
-    created: str | None = None,
     **options: Any,
 ) -> str:
     """Write a result as one HTML page that can be read without a statistician.
@@ -100,8 +95,6 @@ def html_page(
         English or Simplified Chinese.
     title : str, optional
         Heading of the page.
-    created : str, optional
-        Date to show; none by default, so that the same result gives the same bytes.
     **options
         What belongs to a kind of result, as of `rows`.
 
@@ -114,7 +107,7 @@ def html_page(
     Raises
     ------
     InputError
-        If the result is of another type, or an argument breaks a rule.
+        If the result is of another type.
 
     Notes
     -----
@@ -132,4 +125,4 @@ def html_page(
     from voirdire.reporting.pages.frame import render_page
 
     view = rows(result, **options)
-    return render_page(view, language=language, title=title, created=created)
+    return render_page(view, language=language, title=title)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["counted", "decimal", "is_defined", "margin", "p_value", "percent", "share"]
+__all__ = ["counted", "decimal", "is_defined", "margin", "p_value", "percent"]
 
 
 def is_defined(value: float | None) -> bool:
@@ -43,25 +43,16 @@ def p_value(value: float | None, *, digits: int = 3, leading_zero: bool = False)
     return decimal(value, digits=digits, leading_zero=leading_zero)
 
 
-def percent(value: float | None) -> str:
-    """Write a share as a whole percentage; 0% is none, and 100% is all."""
+def percent(value: float | None, *, digits: int = 0, sign: bool = True) -> str:
+    """Write a share in per cent; 0% is none, and 100% is all."""
     if value is None or not math.isfinite(value):
         return "–"
-    if 0 < value < 0.01:
-        return "<1%"
-    return ">99%" if 1 - 0.01 < value < 1 else f"{value:.0%}"
-
-
-def share(value: float | None, *, sign: bool = True) -> str:
-    """Write a share in per cent with one decimal; 0% is none, and 100% is all."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    unit = "%" if sign else ""
-    if 0 < value < 0.001:
-        return f"<0.1{unit}"
-    if 1 - 0.001 < value < 1:
-        return f">99.9{unit}"
-    text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
+    unit, least = "%" if sign else "", 10.0 ** -(digits + 2)
+    if 0 < value < least:
+        return f"<{100 * least:.{digits}f}{unit}"
+    if 1 - least < value < 1:
+        return f">{100 * (1 - least):.{digits}f}{unit}"
+    text = f"{100 * value:.{0 if value in (0, 1) else digits}f}"
     return f"{text.replace('-', '−')}{unit}"
 
 

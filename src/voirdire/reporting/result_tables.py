@@ -42,10 +42,10 @@ class TerminalSpeaker(Speaker):
         if not ends.is_share:
             return super().between(ends)
         low, high = (
-            percent(x).replace("-0%", "0%").removesuffix("%") for x in (ends.low, ends.high)
+            percent(x).replace("−0%", "0%").removesuffix("%") for x in (ends.low, ends.high)
         )
-        key = "interval.negative" if "-" in low + high else "interval"
-        return f"{self.phrases[key].format(low=low, high=high).replace('-', '−')}%"
+        key = "interval.negative" if "−" in low + high else "interval"
+        return f"{self.phrases[key].format(low=low, high=high)}%"
 
 
 class ResultTables:

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from voirdire.errors import InputError
 from voirdire.reporting import html_page
 
 HOSTILE = [
@@ -108,8 +107,8 @@ def test_names_are_only_ever_text(full, name):
     old = {"gpt", "ann-1", "label", "no", "i1", "lang", "hamming", *full.results[0].untested}
 
     plain, page = (
-        html_page(full, title="x", created="x"),
-        html_page(renamed(full, name, old), title=name, created=name),
+        html_page(full, title="x"),
+        html_page(renamed(full, name, old), title=name),
     )
 
     found = Page(page)
@@ -129,17 +128,10 @@ def test_long_names_are_shortened_and_differ_where_they_do(several):
     assert {"x-good", "x-fair", "x-poor"} <= set(re.findall(r"x-\w+", page))
 
 
-def test_the_title_and_the_date_are_shown(full, page_text):
-    text = page_text(full, title="Judges of <spring>", created="2025-05-01")
+def test_the_title_is_shown(full, page_text):
+    text = page_text(full, title="Judges of <spring>")
 
-    assert "Judges of <spring> 2 judges examined against 5 annotators on 60 items · 2025" in text
-
-
-@pytest.mark.parametrize("argument", ["title", "created"])
-@pytest.mark.parametrize("value", [7, " "])
-def test_title_and_date_are_text(full, argument, value):
-    with pytest.raises(InputError, match=f"`{argument}` must be text, got"):
-        html_page(full, **{argument: value})
+    assert "Judges of <spring> 2 judges examined against 5 annotators on 60 items · " in text
 
 
 def test_settings_are_bounded_in_length_and_number(several, page_text):

@@ -90,7 +90,7 @@ def test_hostile_text_stays_text(kind):
         text = printed(ResultTables(view, details=True))
 
         if kind in PAGES:
-            assert_inert(render_page(view, language="zh", title=name, created=name))
+            assert_inert(render_page(view, language="zh", title=name))
         assert "\x1b" not in text
         assert "\u202e" not in text
 

@@ -238,7 +238,7 @@ def hostile_results():
 @pytest.mark.ci
 def test_hostile_text_stays_text(language):
     for result in hostile_results():
-        page = html_page(result, language=language, title=HOSTILE[0], created=HOSTILE[1])
+        page = html_page(result, language=language, title=HOSTILE[0])
 
         seen = Page(page)
         assert seen.open == []

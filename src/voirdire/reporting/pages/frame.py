@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from voirdire._messages import shorten
 from voirdire._version import __version__
-from voirdire.errors import InputError
 from voirdire.reporting.colours import theme_css
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.charts import plane_of, scales_of_tracks
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.view import Column, View
 
 
-_TITLE_WIDTH, _DATE_WIDTH = 200, 60
+_TITLE_WIDTH = 200
 _to_json = partial(json.dumps, ensure_ascii=False, default=str)
 
 
@@ -67,12 +65,8 @@ def _environment() -> Environment:
     return environment
 
 
-def render_page(
-    view: View, *, language: Language, title: str | None = None, created: str | None = None
-) -> str:
-    """Write what is said of a result as a document of its own, with its heading and date."""
-    check_text("title", title)
-    check_text("created", created)
+def render_page(view: View, *, language: Language, title: str | None = None) -> str:
+    """Write what is said of a result as a document of its own, with its heading."""
     speaker = Speaker(language)
     columns: list[Column] = [
         ("setting", lambda row: Name(row[0], 80)),
@@ -88,16 +82,8 @@ def render_page(
             language=LANGUAGE_TAGS[language],
             space=speaker.phrases["sentence.space"],
             title=None if title is None else one_line(title, width=_TITLE_WIDTH),
-            created=None if created is None else one_line(created, width=_DATE_WIDTH),
             has_items=any(block.form == "cards" for block in view.all_blocks()),
             view=view,
             settings=(Part(name="settings", blocks=(settings,)),),
         )
     )
-
-
-def check_text(name: str, value: object) -> None:
-    """Refuse a value that is not text, or is empty."""
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        msg = f"`{name}` must be text, got {shorten(repr(value))}."
-        raise InputError(msg)

@@ -13,7 +13,7 @@ import re
 import shlex
 import string
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from markupsafe import Markup, escape
 from voirdire._messages import shorten
 from voirdire._types import Language
 from voirdire._validation import check_choice
-from voirdire.reporting.number_formats import decimal, is_defined, margin, p_value, percent, share
+from voirdire.reporting.number_formats import decimal, is_defined, margin, p_value, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,13 +67,10 @@ class Percent:
     """A share in per cent."""
 
     value: float | None
+    digits: int = 0
 
 
-@dataclass(frozen=True)
-class Share:
-    """A share in per cent, with one decimal."""
-
-    value: float | None
+Share = partial(Percent, digits=1)
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ def say(key: str, **figures: Any) -> Said:
 
 def say_with_ends(
     value: float | None, low: float | None, high: float | None, *, is_share: bool = False
-) -> Said | Share | Decimal | Interval:
+) -> Said | Percent | Decimal | Interval:
     """Say a figure with its interval; the one that is defined alone, or a dash."""
     figure = (Share if is_share else Decimal)(value)
     if not all(map(is_defined, (low, high))):
@@ -271,7 +268,8 @@ class Speaker:
     def between(self, ends: Interval) -> str:
         """Write an interval."""
         if ends.is_share:
-            low, high = share(ends.low, sign=False), share(ends.high)
+            low = percent(ends.low, digits=1, sign=False)
+            high = percent(ends.high, digits=1)
         else:
             low, high = (decimal(x, leading_zero=self.zero) for x in (ends.low, ends.high))
         is_negative = (ends.low or 0) < 0 or (ends.high or 0) < 0
@@ -332,8 +330,7 @@ _PLAIN: dict[type, Any] = {
     Decimal: lambda speaker, it: decimal(it.value, digits=it.digits, leading_zero=speaker.zero),
     Margin: lambda speaker, it: margin(it.value, leading_zero=speaker.zero),
     P: lambda speaker, it: speaker.probability(it),
-    Percent: lambda _speaker, it: percent(it.value),
-    Share: lambda _speaker, it: share(it.value),
+    Percent: lambda _speaker, it: percent(it.value, digits=it.digits),
     Count: lambda speaker, it: speaker.counted(it),
     Interval: lambda speaker, it: speaker.between(it),
     int: lambda _speaker, it: f"{it:,}",

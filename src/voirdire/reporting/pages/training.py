@@ -13,7 +13,6 @@ import polars as pl
 from voirdire._messages import shorten
 from voirdire.errors import NoDataError
 from voirdire.records.items import SCORE, is_share
-from voirdire.reporting.pages.frame import check_text
 from voirdire.reporting.pages.items import ItemCard, ItemText
 from voirdire.reporting.pages.speech import (
     Argument,
@@ -56,7 +55,6 @@ _ITEM = (*TEXTS, "behavior")
 
 def training_view(run: TrainingRun, *, source: str | None = None, texts: bool = False) -> View:
     """Say what happened in a training; `source` is what commands call its folder."""
-    check_text("source", source)
     if not run.steps:
         msg = f"`run` must hold at least one step, got none in {shorten(str(run.folder))!r}."
         raise NoDataError(msg)

@@ -7,6 +7,7 @@ import io
 import os
 import shlex
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from voirdire.rewards.training.run import TrainingRun
 from voirdire.rewards.training.run_reading import read_completion_frames, read_training_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from voirdire.records import Item
 
