@@ -143,21 +143,20 @@ def examination_view(
         questions.append(question)
     judges = list(dict.fromkeys(judge for each in questions for judge in each.judges))
     figures = {
-        "judges": Count(len(judges), "judges"),
-        "annotators": Count(len({x for each in questions for x in each.annotators}), "annotators"),
+        "judges": len(judges),
+        "annotators": len({x for each in questions for x in each.annotators}),
     }
     parts: Iterator[Part]
     blocks: tuple[Block, ...]
     if len(questions) == 1:
         [question] = questions
-        meta = say("examination.meta", items=Count(question.n_items, "items"), **figures)
+        meta = say("examination.meta", items=question.n_items, **figures)
         lead, brief = _lead(question), None
         blocks = (*_verdicts(question), _judges_table(question.rows))
         cautions, todo = tuple(list_cautions(question)), tuple(_next_steps(question))
         parts = _parts(question, n_questions=1)
     else:
-        meta = say("examination.meta.questions", questions=Count(len(questions), "questions"),
-                   **figures)  # fmt: skip
+        meta = say("examination.meta.questions", questions=len(questions), **figures)
         lead, blocks = _lead_of_several(questions, judges), tuple(_glances(questions))
         brief = (_judges_table([row for each in questions for row in each.rows], "question"),)
         cautions, todo = (), (_next_of_several(questions, n_judges=len(judges)),)
@@ -207,7 +206,7 @@ def _lead(question: Question) -> tuple[Said, ...]:
     passed = tuple(_name(row.judge) for row in question.rows if row.finding == verdict)
     margins = {margin_of(row).value: row for rows in question.judges.values() for row in rows}
     figures: dict[str, Any] = {
-        "judges": Count(len(question.judges), "judges"),
+        "judges": len(question.judges),
         "epsilons": Listing(tuple(map(Margin, sorted(margins))), most=12, either=True),
     }
     if not passed:
@@ -226,7 +225,7 @@ def _verdicts(question: Question) -> Iterator[Words]:
         for row in question.rows:
             names.setdefault(row.finding, []).append(_name(row.judge))
         groups = [
-            say("lead.group", outcome=say(f"chip.{verdict}"), judges=Listing(tuple(names[verdict])))
+            say("lead.group", outcome=say(f"chip.{verdict}"), judges=names[verdict])
             for verdict in _MARKS
             if verdict in names
         ]
@@ -256,7 +255,7 @@ def _lead_of_several(questions: Sequence[Question], judges: Sequence[str]) -> tu
         figures = {"counts": Listing(tuple(listed)), "n": sum(count.values())}
         sentences.append(
             say("lead.judge", judge=_name(judge), **figures) if judge
-            else say("lead.all", judges=Count(len(judges), "judges"), **figures)
+            else say("lead.all", judges=len(judges), **figures)
         )  # fmt: skip
     return tuple(sentences)
 
@@ -307,7 +306,7 @@ def _levels(rows: Sequence[AltTestResult]) -> tuple[tuple[float, Any], ...]:
     """Draw 0, and −ε where it is the same in every row."""
     margins = {row.epsilon for row in rows}
     same = [x for x in margins if x and len(margins) == 1]
-    return ((0.0, Decimal(0.0, 0)), *((-x, say("level.margin", epsilon=Margin(x))) for x in same))
+    return ((0.0, Decimal(0.0, 0)), *((-x, say("level.margin", epsilon=x)) for x in same))
 
 
 def _track(row: AltTestResult) -> Track:
@@ -509,7 +508,7 @@ def _margins(question: Question) -> Iterator[Block]:
 
 
 def _at(epsilon: float) -> Said:
-    return say("column.at", epsilon=Margin(epsilon))
+    return say("column.at", epsilon=epsilon)
 
 
 def _omega_at(pair: tuple[str, dict[float, AltTestResult]], *, epsilon: float) -> Any:
@@ -556,7 +555,7 @@ def _agreement(question: Question) -> Iterator[Block]:
         alpha = say_with_ends(agreement.alpha, agreement.low, agreement.high)
         sentences.append(say("agreement.alpha", alpha=alpha))
     sentences += [
-        say("agreement.pairwise_f1", judge=Name(judge, 40), people=Decimal(row.people),
+        say("agreement.pairwise_f1", judge=judge, people=Decimal(row.people),
             value=say_with_ends(row.value, row.low, row.high))
         for judge, row in findings.pairwise_f1.items()
     ]  # fmt: skip
@@ -602,7 +601,7 @@ def _name_control(control: ControlResult) -> Said:
 
 def _differences(rows: Sequence[Any]) -> Iterator[Block]:
     n_clear = sum(row.p_adjusted < 0.05 for row in rows)
-    yield Words((say("differences.lead", clear=n_clear, pairs=Count(len(rows), "pairs")),))
+    yield Words((say("differences.lead", clear=n_clear, pairs=len(rows)),))
     columns: list[Column] = [
         *("judge_a", "judge_b", ("rho_a", "advantage_a"), ("rho_b", "advantage_b")),
         *(("difference", _difference), ("p_holm", "p_adjusted")),
@@ -693,7 +692,7 @@ def _paper(question: Question) -> Said:
         fixed = say("paper.fixed", reason=Name(stated.strip().rstrip(".。"), 300))
     tests = [say("paper.exact")]
     if clusters:
-        tests = [say("paper.clustered", clusters=Count(clusters, "clusters"))]
+        tests = [say("paper.clustered", clusters=clusters)]
     tests += [say(f"paper.{name}") for name in ("weights", "quality") if settings.get(name)]
     controls = [
         say("paper.control", control=_name_control(x), omega=x.winning_rate) for x in row.controls
@@ -705,14 +704,14 @@ def _paper(question: Question) -> Said:
         say(
             "paper.result",
             judge=judge,
-            items=Count(rows[0].n_items, "items"),
+            items=rows[0].n_items,
             failures=Count(rows[0].worst_case.n_failures, "failed_calls"),
             rho=_rho(rows[0]),
             human=rows[0].human_advantage,
             rates=Listing(
                 tuple(
                     say("paper.rate", omega=each.winning_rate,
-                        epsilon=Margin(each.epsilon), outcome=say(f"outcome.{each.finding}"))
+                        epsilon=each.epsilon, outcome=say(f"outcome.{each.finding}"))
                     for each in rows
                 ),
                 most=12,
@@ -724,8 +723,8 @@ def _paper(question: Question) -> Said:
         "paper",
         judges=Listing(tuple(map(Name, question.judges)), most=10),
         question=question.name,
-        items=Count(question.n_items, "items"),
-        annotators=Count(len(row.annotators) + len(row.untested), "annotators"),
+        items=question.n_items,
+        annotators=len(row.annotators) + len(row.untested),
         min_items=Count(settings.get("min_items") or 30, "items"),
         others=other_raters(row),
         alignment=row.alignment,
@@ -736,7 +735,7 @@ def _paper(question: Question) -> Said:
         fixed=fixed,
         alpha=say_with_ends(*alpha),
         results=Clauses(tuple(results)),
-        epsilon=Margin(row.epsilon),
-        controls=Listing(tuple(controls)),
+        epsilon=row.epsilon,
+        controls=controls,
         version=__version__,
     )

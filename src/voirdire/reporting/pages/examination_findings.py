@@ -155,7 +155,7 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
         sentences.append(say(f"verdict.{verdict}", judge=row.judge, reason=reason))
     elif row.because.code in ("stop_shown", "stop_not_shown"):
         described = say("verdict.described", shown=row.n_shown, omega=row.winning_rate,
-                        annotators=Count(len(row.annotators), "annotators"))  # fmt: skip
+                        annotators=len(row.annotators))  # fmt: skip
         sentences += [say_coded("verdict", row.because), described]
     elif row.crowd is not None:
         sentences += [
@@ -163,7 +163,7 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
                 f"verdict.crowd.{verdict}",
                 judge=row.judge,
                 epsilon=margin_of(row),
-                people=Count(row.crowd.n_people, "people"),
+                people=row.crowd.n_people,
                 p=P(row.crowd.p_value),
             ),
             *([say_coded("verdict", row.because)] if row.because.code == "crowd_shown" else []),
@@ -173,11 +173,9 @@ def say_verdict(rows: Sequence[AltTestResult], *, n_items: int) -> tuple[Any, ..
             say(
                 f"verdict.{verdict}",
                 judge=row.judge,
-                epsilon=Margin(row.epsilon),
+                epsilon=row.epsilon,
                 # with failed items lost, by which the others are counted
-                annotators=Count(
-                    row.because.figures.get("n_annotators", len(row.annotators)), "annotators"
-                ),
+                annotators=row.because.figures.get("n_annotators", len(row.annotators)),
                 shown=row.n_shown,
                 within=row.n_within,
                 omega=row.winning_rate,
@@ -235,7 +233,7 @@ def _say_reason(row: AltTestResult, n_items: int) -> Any:
     """Say why there is no evidence."""
     if _left_items_out(row, n_items):
         n_answered = _count_answered(row, n_items)
-        return say("reason.answered", n=n_answered, items=Count(n_items, "items"))
+        return say("reason.answered", n=n_answered, items=n_items)
     reason = say_coded("reason", row.because)
     needed, there = (row.because.figures.get(name) for name in ("n_needed", "n_items"))
     if not (is_number(needed) and is_number(there) and needed > there):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.pages.examination_findings import say_coded
-from voirdire.reporting.pages.speech import Clauses, Count, Label, Listing, Name, Verbatim, say
+from voirdire.reporting.pages.speech import Clauses, Count, Label, Listing, Verbatim, say
 from voirdire.reporting.pages.view import Block, Part, Table, View, Words
 
 if TYPE_CHECKING:
@@ -77,11 +77,7 @@ def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> V
         blocks.append(Words([*links, "labelling.link.again"], "list"))
     return View(
         name="labelling",
-        meta=say(
-            "labelling.meta",
-            closed=Count(progress.n_closed),
-            items=Count(progress.n_items, "items"),
-        ),
+        meta=say("labelling.meta", closed=Count(progress.n_closed), items=progress.n_items),
         lead=tuple(said[:1]) if len(said) < 2 else (),
         todo=(f"labelling.do.{'stop' if is_done else 'more'}",) if watched else (),
         blocks=tuple(blocks),
@@ -118,12 +114,12 @@ def _count_labels(counts: dict[str, int]) -> Listing:
 
 
 def _say_labels(row: SplitItem) -> Listing:
-    said = [say("labelling.split.label", name=Name(name, 40), label=Label(label))
+    said = [say("labelling.split.label", name=name, label=Label(label))
             for name, label in row.labels.items()]  # fmt: skip
     return Listing(tuple(said), most=_MOST_NAMED)
 
 
 def _say_notes(row: SplitItem) -> Listing:
-    said = [say("labelling.split.note", name=Name(name, 40), text=Verbatim(text))
+    said = [say("labelling.split.note", name=name, text=Verbatim(text))
             for name, text in row.notes.items()]  # fmt: skip
     return Listing(tuple(said), most=_MOST_NAMED)

@@ -53,7 +53,7 @@ def power_view(result: PowerResult) -> View:
     noise = {name: Decimal(getattr(result, name)) for name in names}
     return View(
         name="power",
-        meta=say("power.meta", studies=Count(n_studies, "studies"), **noise),
+        meta=say("power.meta", studies=n_studies, **noise),
         lead=(
             *_power_assumption(result),
             *(_power_lead(row, result) for row in result.smallest_plans[:4]),
@@ -76,8 +76,7 @@ def _power_curves(result: PowerResult) -> Lines:
             curves.setdefault((row.n_annotators, row.epsilon), []).append(row)
     series = [
         Series(
-            name=say("power.curve", annotators=Count(n_annotators, "annotators"),
-                     epsilon=Margin(epsilon)),
+            name=say("power.curve", annotators=n_annotators, epsilon=epsilon),
             points=tuple((row.n_items, row.power) for row in rows),
             ends=tuple(
                 (row.power - 1.96 * row.standard_error, row.power + 1.96 * row.standard_error)
@@ -119,10 +118,7 @@ def _power_grid(result: PowerResult) -> Table:
         ("n_annotators", lambda of: of[0][0]),
         ("n_items", lambda of: of[0][1]),
         ("n_labels", lambda of: of[0][2]),
-        *(
-            (say("column.at", epsilon=Margin(x)), partial(power, epsilon=x))
-            for x in result.epsilons
-        ),
+        *((say("column.at", epsilon=x), partial(power, epsilon=x)) for x in result.epsilons),
     ]
     caption = say("power.grid.caption", wanted=Percent(result.wanted_power))
     return Table.of(caption, [*by_size.items()], columns, most=10_000)
@@ -151,11 +147,10 @@ def _power_lead(plan: SmallestSize, result: PowerResult) -> Said:
         best = max(
             (row for row in result.rows if row.epsilon == plan.epsilon), key=attrgetter("power")
         )
-        return say("power.lead.none", items=Count(best.n_items, "items"), **figures,
-                   annotators=Count(best.n_annotators, "annotators"),
+        return say("power.lead.none", items=best.n_items, **figures, annotators=best.n_annotators,
                    power=_round_down(best.power))  # fmt: skip
-    figures |= {"items": Count(plan.n_items, "items"), "labels": plan.n_labels,
-                "annotators": Count(plan.n_annotators, "annotators")}  # fmt: skip
+    figures |= {"items": plan.n_items, "labels": plan.n_labels,
+                "annotators": plan.n_annotators}  # fmt: skip
     if is_defined(plan.low):
         return say("power.lead.pilot", power=Percent(plan.power), low=Percent(plan.low),
                    high=Percent(plan.high), **figures)  # fmt: skip
@@ -167,8 +162,8 @@ def _power_notes(result: PowerResult) -> Iterator[Said | Verbatim]:
     given = result.settings
     if "pilot_items" in given:
         figures = {"judge": Name(given["judge"], 40), "alignment": Name(given["alignment"]),
-                   "items": Count(given["pilot_items"], "items"),
-                   "annotators": Count(given["pilot_annotators"], "annotators")}  # fmt: skip
+                   "items": given["pilot_items"],
+                   "annotators": given["pilot_annotators"]}  # fmt: skip
         yield say("power.pilot", **figures)
         if given["pilot_clusters"] is not None:
             yield say("power.pilot.clusters", n=given["pilot_clusters"])
@@ -214,18 +209,17 @@ def certificate_view(
     ]
     parts = [_changes_part(changes)] if changes else []
     n_passed = sum(outcome == "passed" for outcome in record.outcomes.values())
-    outcomes = Count(len(record.outcomes), "outcomes")
+    outcomes = len(record.outcomes)
     state = "unknown" if changes is None else "broken" if changes else "holds"
     lead = [say(f"certificate.{state}", n=len(changes or ())),
             say("certificate.lead", n=n_passed, outcomes=outcomes)]  # fmt: skip
     if record.population is not None:
         lead.append(say("certificate.population", population=Verbatim(record.population)))
-    judges = Count(len(record.judges), "judges")
-    questions = Count(len({row.get("question") for row in rows}), "questions")
+    judges = len(record.judges)
+    questions = len({row.get("question") for row in rows})
     return View(
         name="certificate",
-        meta=say("certificate.meta", judges=judges, questions=questions,
-                 date=Name(record.created, 40)),
+        meta=say("certificate.meta", judges=judges, questions=questions, date=record.created),
         lead=tuple(lead),
         todo=(say(f"certificate.do.{state}"),),
         blocks=(Table.of("certificate.caption", rows, columns),),
@@ -253,5 +247,5 @@ def _say_change(what: str) -> Said | Name:
     """Name what changed; an ε at its end is written as every ε."""
     place, _, epsilon = what.rpartition(" | ")
     with suppress(ValueError):
-        return say("certificate.place", place=Name(place, 80), epsilon=Margin(float(epsilon)))
+        return say("certificate.place", place=Name(place, 80), epsilon=float(epsilon))
     return Name(what, 80)

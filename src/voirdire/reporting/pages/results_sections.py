@@ -63,16 +63,16 @@ def _change(found: Any, least: float) -> Any:
 
 
 def _place(row: Any) -> Said:
-    return say("results.place", question=Name(row.question, 40), judge=Name(row.judge, 40))
+    return say("results.place", question=row.question, judge=row.judge)
 
 
 def _reason(row: Any, reason: str) -> Said:
     return say("results.reason", place=_place(row), reason=Verbatim(reason))
 
 
-def _counts(rows: Sequence[Any]) -> dict[str, Count]:
+def _counts(rows: Sequence[Any]) -> dict[str, int]:
     judges, questions = ({getattr(row, name) for row in rows} for name in ("judge", "question"))
-    return {"judges": Count(len(judges), "judges"), "questions": Count(len(questions), "questions")}
+    return {"judges": len(judges), "questions": len(questions)}
 
 
 def list_notes(notes: Iterable[Any], dropped: Sequence[Dropped] = ()) -> tuple[Any, ...]:
@@ -143,7 +143,7 @@ def gold_view(examination: GoldExamination) -> View:
     return View(
         name="gold",
         meta=say("gold.meta", items=_items(rows), **_counts(rows)),
-        lead=(_gold_lead(rows), *([say("gold.weak", places=Listing(weak))] if weak else [])),
+        lead=(_gold_lead(rows), *([say("gold.weak", places=weak)] if weak else [])),
         todo=tuple(todo or [say("gold.do.go_on")]),
         blocks=(_gold_table(rows, "gold.caption"),),
         notes=list_notes((note for row in rows for note in _gold_notes(row)), examination.dropped),
@@ -297,7 +297,7 @@ def rates_view(report: RateReport) -> View:
     parts = [_differences(apart)] if apart else []
     if report.chains:
         parts.insert(0, _chains(report.chains))
-    items = Count(max(row.result.n_items for row in rows), "items")
+    items = max(row.result.n_items for row in rows)
     n_labelled = max(row.result.n_labelled for row in rows)
     return View(
         name="rates",
@@ -365,7 +365,7 @@ def _chains(chains: Mapping[str, ChainedRate]) -> Part:
 def _differences(rows: Sequence[Any]) -> Part:
     def groups(row: QuestionRate) -> Said:
         first, second = row.groups
-        return say("rates.less", second=Name(second, 30), first=Name(first, 30))
+        return say("rates.less", second=second, first=first)
 
     columns: list[Column] = [
         *("question", "judge", ("groups", groups)),
@@ -393,9 +393,7 @@ def probes_view(report: ProbeReport) -> View:
         *("adjusted_p_value", ("found", partial(_verdict, report=report))),
     ]
     caption = say(
-        "probes.caption",
-        level=Percent(report.confidence_level),
-        probes=Count(len(report.probes), "probes"),
+        "probes.caption", level=Percent(report.confidence_level), probes=len(report.probes)
     )
     names = (
         "rubric",
@@ -407,8 +405,7 @@ def probes_view(report: ProbeReport) -> View:
     )
     return View(
         name="probes",
-        meta=say("probes.meta", judge=report.judge, rubric=report.rubric,
-                 items=Count(report.n_items, "items")),
+        meta=say("probes.meta", judge=report.judge, rubric=report.rubric, items=report.n_items),
         lead=tuple(_probes_lead(report)),
         todo=_probe_advice(report),
         blocks=(Table.of(caption, ordered, columns),),
@@ -436,12 +433,12 @@ def _probes_lead(report: ProbeReport) -> Iterator[Said]:
                   flips=say_rate(floor.flip_rate), most=Share(report.most_flips))  # fmt: skip
     kind = "nothing" if not report.probes else "found" if report.found else "none"
     yield say(f"probes.lead.{kind}", n=len(report.found), judge=report.judge,
-              probes=Count(len(report.probes), "probes"), rate=Share(report.false_discovery_rate),
+              probes=len(report.probes), rate=Share(report.false_discovery_rate),
               least=report.least_effect)  # fmt: skip
     for row in report.found[:1]:
         yield say("probes.largest", bias=_bias(row))
     if fond := [Name(row.question) for row in report.self_preference if row.is_found]:
-        yield say("probes.fond", questions=Listing(tuple(fond)))
+        yield say("probes.fond", questions=fond)
     if report.stability is None:
         yield say("probes.floor.none")
         return
@@ -480,7 +477,7 @@ def _flips(question: QuestionFinding) -> Iterator[Said]:
     change = question.change
     n, flips, noise = change.n_items, change.flip_rate.estimate, change.noise_rate.estimate
     if is_defined(flips):
-        said = {"n": round(flips * n), "labels": Count(n, "labels")}
+        said = {"n": round(flips * n), "labels": n}
         more = {"noise": round(noise * n)} if is_defined(noise) else {}
         yield say("probes.flips.noise" if more else "probes.flips", **said, **more)
 
@@ -495,8 +492,7 @@ def _probe_advice(report: ProbeReport) -> tuple[Said, ...]:
     if not families:
         return steady or (say("probes.do.none"),)
     return steady + tuple(
-        say("probes.do", advice=_advice(text, next(iter(names))), families=Listing(
-            tuple(Name(name) for name in names)))
+        say("probes.do", advice=_advice(text, next(iter(names))), families=[*names])
         for text, names in families.items()
     )  # fmt: skip
 
@@ -511,12 +507,12 @@ def _advice(text: str, family: str) -> Verbatim:
 
 def _probe_notes(report: ProbeReport) -> Iterator[Said | Verbatim]:
     """Say what was asked, what it cost and what failed, then the notes of the report."""
-    said: dict[str, Any] = {"versions": Count(report.n_judged, "versions")}
+    said: dict[str, Any] = {"versions": report.n_judged}
     if not report.calls:
         yield say("probes.judged", **said)
     else:
         costs = [row.cost for row in report.calls]
-        said["calls"] = Count(sum(row.n_calls for row in report.calls), "calls")
+        said["calls"] = sum(row.n_calls for row in report.calls)
         said["cost"] = Dollars(None if None in costs else sum(cost or 0 for cost in costs))
         yield say("probes.called", **said)
     failures: Counter[str] = Counter()
@@ -524,7 +520,7 @@ def _probe_notes(report: ProbeReport) -> Iterator[Said | Verbatim]:
         failures.update(row.failures)
     if failures:
         named = [say("results.dropped.reason", reason=x, n=n) for x, n in failures.items()]
-        yield say("probes.failed", reasons=Listing(tuple(named)))
+        yield say("probes.failed", reasons=named)
     for note in dict.fromkeys(report.notes):
         yield Verbatim(note)
 

@@ -87,9 +87,8 @@ def reward_view(report: RewardExamination) -> View:
     return View(
         name="reward",
         meta=say("reward.meta", reward=str(report.reward.get("name") or "–"),
-                 comparisons=Count(report.n_comparisons, "comparisons"),
-                 completions=Count(report.n_items, "completions"),
-                 prompts=Count(report.n_prompts, "prompts")),
+                 comparisons=report.n_comparisons, completions=report.n_items,
+                 prompts=report.n_prompts),
         notice=("reward.simulated",) if report.settings.get("simulated") is True else (),
         lead=(*_headline(facts), *_say_change(facts)),
         todo=(step,),
@@ -207,7 +206,7 @@ def _headline(facts: _Facts) -> Iterator[Said]:
         is_unknown = any(note.code == "held_out_unknown" for note in facts.report.notes)
         seen = "held_out_unknown" if is_unknown else "not_held_out"
         where = say(f"reward.headline.{'held_out' if facts.report.is_held_out else seen}")
-        comparisons = Count(error.n, "comparisons")
+        comparisons = error.n
         key = "alone" if base is None else "beside"
         yield say(f"reward.headline.{key}", where=where, comparisons=comparisons,
                   level=facts.level, error=say_rate(error), base=say_rate(base))  # fmt: skip
@@ -230,7 +229,7 @@ def _say_change(facts: _Facts) -> Iterator[Said]:
     worse = [_name_figure(row) for row in facts.report.changes if row.is_regression]
     old = Name(facts.report.against["name"], 40)
     if worse:
-        yield say("reward.against.worse", old=old, figures=Listing(tuple(map(say, worse))))
+        yield say("reward.against.worse", old=old, figures=[*map(say, worse)])
     else:
         yield say("reward.against.fine", old=old)
 
@@ -347,7 +346,7 @@ def _say_drives(facts: _Facts, behavior: str) -> Iterator[Said]:
         total += row.share if math.isfinite(row.share) else 0.0
         if total >= 0.5:
             features = Listing(tuple(map(_name_feature, rows[:place])))
-            yield say("reward.drives.most", behavior=Name(behavior, 40), features=features,
+            yield say("reward.drives.most", behavior=behavior, features=features,
                       share=Percent(total))  # fmt: skip
             break
     error = facts.error(facts.main, behavior)
@@ -358,7 +357,7 @@ def _say_drives(facts: _Facts, behavior: str) -> Iterator[Said]:
     if error and least and error.value - least.error_rate_without >= _NOTEWORTHY:
         shares = {"error": Share(error.value), "without": Share(least.error_rate_without)}
         feature = _name_feature(least)
-        yield say("reward.drives.helpless", behavior=Name(behavior, 40), feature=feature, **shares)
+        yield say("reward.drives.helpless", behavior=behavior, feature=feature, **shares)
 
 
 def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
@@ -385,7 +384,7 @@ def _features_part(facts: _Facts, number: int, behavior: str) -> Part:
         *(("share", lambda row: Percent(row.share)), "error_rate_without", ("remarks", remarks)),
     ]  # fmt: skip
     table = Table.of("reward.features.caption", rows, columns, most=100, levels=((0.0, Count(0)),))
-    title = say("reward.features.of", behavior=Name(behavior, 40))
+    title = say("reward.features.of", behavior=behavior)
     return Part(name=f"reward.features.{number}", title=title, blocks=(table,))
 
 
@@ -410,10 +409,11 @@ def _nonsense_part(report: RewardExamination) -> Part:
 
 def _guards_part(report: RewardExamination, guards: GuardFigures) -> Part:
     """Say what gate and cap do to real responses."""
-    said = say("reward.guards.lead", n=Count(guards.n_floored),
-               completions=Count(report.n_items, "completions"), floored=say_rate(guards.floored),
-               capped=Percent(guards.share_at_cap), error=say_rate(guards.error_rate),
-               without=say_rate(guards.error_rate_without))  # fmt: skip
+    rates = {"floored": guards.floored, "error": guards.error_rate,
+             "without": guards.error_rate_without}  # fmt: skip
+    said = say("reward.guards.lead", n=guards.n_floored, completions=report.n_items,
+               capped=Percent(guards.share_at_cap),
+               **{name: say_rate(rate) for name, rate in rates.items()})  # fmt: skip
     blocks: list[Any] = [Words((said,))]
     if guards.examples:
         labels = Listing(
@@ -547,7 +547,7 @@ def _weights_view(
         name="fit",
         meta=say("fit.meta", reward=name, behaviors=behaviors),
         lead=tuple(
-            say("fit.lead", behavior=Name(row.behavior, 40), rate=say_rate(row.error_rate))
+            say("fit.lead", behavior=row.behavior, rate=say_rate(row.error_rate))
             for row in rows[:_MOST_LEADS]
         ),
         blocks=(Table.of(say("fit.rates", level=level), rows, columns,
@@ -556,7 +556,7 @@ def _weights_view(
         notes=(
             *(say("fit.cycles", behavior=row.behavior, n=row.n_cyclic_pairs)
               for row in rows if row.n_cyclic_pairs),
-            *(say("fit.note", behaviors=Listing(tuple(map(Name, names))), note=Verbatim(note))
+            *(say("fit.note", behaviors=[*names], note=Verbatim(note))
               for note, names in of_note.items()),
             *((Verbatim(against, width=_NOTE_WIDTH),) if against else ()),
         ),
@@ -579,7 +579,7 @@ def _weights_part(
         *("feature", ("effect", lambda one: _track(one.weight)), ("weight", weight)),
         ("origin", lambda one: say(f"fit.origin.{one.origin}")),
     ]
-    title, caption = say("fit.weights.title", behavior=Name(behavior, 40)), None
+    title, caption = say("fit.weights.title", behavior=behavior), None
     if fit is not None:  # 1e-12 would say no more of the gap: the bound is rounded
         gap = Name(f"{max(fit.objective - fit.bound, 1e-9):.0e}")
         caption = say("fit.weights", level=level, l2=f"{fit.l2:g}", gap=gap)
@@ -602,7 +602,7 @@ def criteria_view(scores: CriteriaScores) -> View:
     signs = () if scores.negative is None else (say(f"score.{scores.negative}"),)
     return View(
         name="score",
-        meta=say("score.criteria", n=scores.n_scored, items=Count(scores.n_items, "items"),
+        meta=say("score.criteria", n=scores.n_scored, items=scores.n_items,
                  criteria=scores.n_criteria, judge=scores.judge),
         lead=tuple(
             say(f"score.{name}", n=n)
@@ -619,9 +619,8 @@ def folder_view(scores: FolderScores) -> View:
     n_items, n_scored = (sum(getattr(x, n) for x in scores.parts) for n in ("n_items", "n_scored"))
     return View(
         name="score",
-        meta=say("score.folder", n=n_scored, items=Count(n_items, "items"),
-                 reward=scores.reward),
-        lead=(say("score.files", files=Count(scores.n_files, "files"), n=len(scores.parts),
+        meta=say("score.folder", n=n_scored, items=n_items, reward=scores.reward),
+        lead=(say("score.files", files=scores.n_files, n=len(scores.parts),
                   there=scores.n_files_there, failed=len(scores.failed)),),
         blocks=say_output(scores.output),
         notes=list_missing(scores.missing),
@@ -637,9 +636,8 @@ def score_view(summary: ScoringSummary) -> View:
     ]
     return View(
         name="score",
-        meta=say("score.meta", n=summary.n_scored, items=Count(summary.n_items, "items"),
-                 reward=summary.reward, judge=summary.judge,
-                 rubric=f"{summary.rubric} {summary.rubric_version}"),
+        meta=say("score.meta", n=summary.n_scored, items=summary.n_items, reward=summary.reward,
+                 judge=summary.judge, rubric=f"{summary.rubric} {summary.rubric_version}"),
         lead=(*(("score.centered",) if summary.is_centered else ()), *_say_parting(summary)),
         blocks=(
             Table.of(None, summary.behaviors, columns, label="score.title"),
@@ -656,8 +654,7 @@ def _say_parting(summary: ScoringSummary) -> Iterator[Said]:
         return
     names = ("trained_first", "trained_last", "second_first", "second_last")
     figures: dict[str, Any] = {name: Decimal(getattr(found, name)) for name in names}
-    yield say("score.parting", completions=Count(found.n, "completions"),
-              r=Decimal(found.correlation), **figures)  # fmt: skip
+    yield say("score.parting", completions=found.n, r=Decimal(found.correlation), **figures)
     if found.step is not None:
         yield say("score.parts", step=found.step)
 
@@ -676,11 +673,10 @@ def synthesis_view(summary: SynthesisSummary, *, rubric: str | None = None) -> V
         todo = ("synthesis.next", say("command", text=command))
     return View(
         name="synthesis",
-        meta=say("synthesis.meta", completions=Count(summary.n_written, "completions"),
-                 prompts=Count(summary.n_prompts, "prompts"), model=summary.model,
-                 judge=summary.judge, recipes=summary.recipes,
+        meta=say("synthesis.meta", completions=summary.n_written, prompts=summary.n_prompts,
+                 model=summary.model, judge=summary.judge, recipes=summary.recipes,
                  rubric=f"{summary.rubric} {summary.rubric_version}"),
-        lead=(say("synthesis.complete", prompts=Count(summary.n_complete, "prompts")),),
+        lead=(say("synthesis.complete", prompts=summary.n_complete),),
         todo=todo,
         blocks=(
             Table.of(None, summary.slots, columns, label="synthesis.title"),

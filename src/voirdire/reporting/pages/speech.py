@@ -160,7 +160,17 @@ class Said:
 
 
 def say(key: str, **figures: Any) -> Said:
-    """Name a sentence and its figures."""
+    """Name a sentence and its figures: whole numbers under the name of a noun are counted.
+
+    Text is a name, several things are a list, and ε has all of its digits.
+    """
+    for name, value in figures.items():
+        if isinstance(value, int) and has_sentence(f"count.{name}"):
+            figures[name] = Count(value, name)
+        elif isinstance(value, list | tuple):
+            figures[name] = Listing(tuple(value))
+        elif name == "epsilon" and isinstance(value, float):
+            figures[name] = Margin(value)
     return Said(key, figures)
 
 

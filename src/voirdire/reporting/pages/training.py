@@ -61,9 +61,8 @@ def training_view(run: TrainingRun, *, source: str | None = None, texts: bool = 
     folder = argument_of(str(run.folder) if source is None else source)
     return View(
         name="training",
-        meta=say("training.meta", name=run.name, framework=Name(run.framework, 30),
-                 completions=Count(run.n_completions, "completions"),
-                 steps=Count(len(run.steps), "steps")),
+        meta=say("training.meta", name=run.name, framework=run.framework,
+                 completions=run.n_completions, steps=len(run.steps)),
         lead=tuple(_say_story(run)),
         todo=(_next_step(run, folder),),
         blocks=(_reward_lines(run),),
@@ -85,7 +84,7 @@ def _say_story(run: TrainingRun) -> Iterator[Said]:
     n_alarms, n_steps = len(run.alarms), Count(len(run.steps), "steps")
     if n_alarms:
         places = Listing(tuple(dict.fromkeys(alarm.step for alarm in run.alarms)))
-        yield say("training.alarms", alarms=Count(n_alarms, "alarms"), steps=places)
+        yield say("training.alarms", alarms=n_alarms, steps=places)
     else:
         yield say("training.quiet" if len(run.steps) >= _EDGE else "training.few", steps=n_steps)
     rewards = [step.reward_mean for step in run.steps]
@@ -96,7 +95,7 @@ def _say_story(run: TrainingRun) -> Iterator[Said]:
         yield say("training.rewards.none")
     if run.gaps:
         lost = [Verbatim(f"{a + 1}–{b - 1}") for a, b in run.gaps[:_MOST_NAMED]]
-        yield say("training.gaps", steps=Listing(tuple(lost)))
+        yield say("training.gaps", steps=lost)
     if n_missing := sum(step.n_missing for step in run.steps):
         yield say("training.missing", share=Share(n_missing / run.n_completions))
     paid = {name for names in run.paying.values() for name in names}
@@ -223,7 +222,7 @@ def _list_curves(run: TrainingRun) -> Iterator[tuple[str, tuple[Lines, ...]]]:
     named = []
     for name, values in moved:
         start, end = map(Decimal, _edges(values))
-        named.append((say("training.moved", name=Name(name, 40), start=start, end=end), values))
+        named.append((say("training.moved", name=name, start=start, end=end), values))
     shares: dict[str, Any] = {"y_scale": (0.0, 1.0)}
     if named:
         bounds = shares if all(is_share(name) for name in rates) else {}
@@ -233,7 +232,7 @@ def _list_curves(run: TrainingRun) -> Iterator[tuple[str, tuple[Lines, ...]]]:
     for number, behavior in enumerate(behaviors[:_MOST_BEHAVIORS]):
         columns = collect([step.class_shares.get(behavior, {}) for step in run.steps])
         curves = [(Name(name, 40), values) for name, values in columns.items()][:_MOST_LINES]
-        title = say("training.classes.axis", behavior=Name(behavior, 40))
+        title = say("training.classes.axis", behavior=behavior)
         look = {"name": f"classes-{number}", "y_title": title, **shares}
         classes.append(_lines(run, "classes", curves, **look))
     if classes:
@@ -273,7 +272,7 @@ def _list_parts(run: TrainingRun, folder: Argument, *, texts: bool) -> Iterator[
         yield Part(name="training.alarms", blocks=(table,), shown_in="details")
     if run.dropped:
         listed = (Words([*map(Verbatim, run.dropped[:_MOST_DROPPED])], "list"),)
-        title = say("training.dropped", pieces=Count(len(run.dropped), "pieces"))
+        title = say("training.dropped", pieces=len(run.dropped))
         yield Part(name="training.dropped", title=title, blocks=listed)
 
 
@@ -343,11 +342,10 @@ def sample_view(sample: TrainingSample) -> View:
     return View(
         name="sample",
         meta=say("sample.meta", n=sample.n_items, seed=sample.seed,
-                 completions=Count(sample.n_completions, "completions")),
+                 completions=sample.n_completions),
         blocks=(Table.of(None, rows, columns, label="sample.title"),),
         todo=(
-            say("sample.label", sheets=Listing(tuple(map(argument_of, sample.sheets))),
-                n=sample.n_labels),
+            say("sample.label", sheets=[*map(argument_of, sample.sheets)], n=sample.n_labels),
             say("sample.keep", verdicts=argument_of(sample.verdicts),
                 place=argument_of(sample.key)),
             "sample.examine",

@@ -85,8 +85,7 @@ def verdicts_view(rows: pl.DataFrame, *, name: str, metadata: pl.DataFrame | Non
     listed: tuple[Any, ...] = (Cards(cards),)
     return View(
         name="verdicts",
-        meta=say("verdicts.meta", file=Name(name, 80), judges=Listing(tuple(map(Name, judges))),
-                 items=Count(len(items), "items")),
+        meta=say("verdicts.meta", file=Name(name, 80), judges=[*judges], items=len(items)),
         lead=(say("verdicts.failures", n=n_failures, reasons=listing),)
         if reasons
         else ("verdicts.whole",),
@@ -294,7 +293,7 @@ def judging_view(summary: JudgingSummary) -> View:
     untrusted = Listing(tuple(map(Name, summary.untrusted)))
     return View(
         name="verdicts",
-        meta=say("judging.meta", items=Count(summary.n_items, "items"), judge=judge,
+        meta=say("judging.meta", items=summary.n_items, judge=judge,
                  rubric=f"{summary.rubric} {summary.rubric_version}",
                  how=_say_how(summary), threshold=format_threshold(summary.threshold)),
         lead=(say("judging.reused", n=summary.n_reused),) if summary.n_reused else (),
@@ -317,7 +316,7 @@ def folder_view(summary: FolderSummary) -> View:
     """Say what a run over a folder answered, and how many files have their verdicts."""
     view = judging_view(summary.judged)
     n_now = summary.n_files - summary.n_files_there - len(summary.failed)
-    files = say("judging.files", files=Count(summary.n_files, "files"), n=n_now,
+    files = say("judging.files", files=summary.n_files, n=n_now,
                 there=summary.n_files_there, failed=len(summary.failed))  # fmt: skip
     if not summary.judged.n_items:  # nothing was judged now
         return replace(view, lead=(files,), blocks=(), notes=())
@@ -343,17 +342,17 @@ def _say_how(summary: JudgingSummary) -> Listing | Said:
 def say_calls(calls: CallSummary) -> Iterator[Words]:
     """Say how many calls there were, what they cost, and what failed."""
     if calls.n_kept is not None:
-        yield Words((say("calls.kept", items=Count(calls.n_kept, "items")),))
+        yield Words((say("calls.kept", items=calls.n_kept),))
     yield Words(
         (
-            say("calls", calls=Count(calls.n_calls, "calls"), repeats=calls.n_retries,
+            say("calls", calls=calls.n_calls, repeats=calls.n_retries,
                 stored=calls.n_reused, tokens_in=calls.prompt_tokens, cached=calls.cached_tokens,
                 tokens_out=calls.completion_tokens, cost=_say_cost(calls.cost)),
         )
     )  # fmt: skip
     if failures := calls.failures:
         reasons = [say("results.dropped.reason", reason=x, n=n) for x, n in failures.items()]
-        yield Words((say("calls.failed", reasons=Listing(tuple(reasons))),))
+        yield Words((say("calls.failed", reasons=reasons),))
         yield Words([Verbatim(calls.examples.get(kind, kind)) for kind in failures], "list")
 
 
@@ -399,7 +398,7 @@ def several_view(judged: SeveralJudged) -> View:
     examine = f"voirdire examine --humans labels.csv --judges {options} --kind boolean"
     return View(
         name="verdicts",
-        meta=say("judging.several", judges=Listing(tuple(Name(row.judge) for row in judged))),
+        meta=say("judging.several", judges=[row.judge for row in judged]),
         todo=("verdicts.next", say("command", text=Argument(f"{examine} --report report.html"))),
         blocks=(Table.of(None, called, columns, label="verdicts.title"),),
         notes=tuple(notes),
@@ -428,8 +427,7 @@ def batches_view(run: BatchRun) -> View:
     said = [say("command", text=Argument(command)) for command in commands]
     return View(
         name="batches",
-        meta=say("batches.meta", requests=Count(run.n_waiting, "requests"),
-                 cost=_say_cost(run.cost)),
+        meta=say("batches.meta", requests=run.n_waiting, cost=_say_cost(run.cost)),
         todo=("batches.local", *said, "batches.again") if local else ("batches.again",),
         blocks=(Table.of(None, run.batches, columns),),
     )  # fmt: skip
@@ -508,7 +506,7 @@ def rubrics_view(rubrics: Mapping[str, Rubric]) -> View:
 
 def check_view(check: RubricCheck) -> View:
     """Say what is wrong with the criteria of a file, the worst first."""
-    criteria = Count(check.n_criteria, "criteria")
+    criteria = check.n_criteria
     signs = check.signs
     notes: list[Any] = []
     if signs.n_avoiding:
@@ -521,7 +519,7 @@ def check_view(check: RubricCheck) -> View:
         notes.append("check.words_only")
     else:
         read = f"check.read{'.lacking' if check.n_unread else ''}"
-        notes.append(say(read, judge=Name(check.asked), n=Count(check.n_lists, "lists"),
+        notes.append(say(read, judge=check.asked, n=Count(check.n_lists, "lists"),
                          unread=check.n_unread))  # fmt: skip
     if check.dropped:
         first = Verbatim(check.dropped[0].reason, width=200)
@@ -544,8 +542,7 @@ def check_view(check: RubricCheck) -> View:
     ]
     return View(
         name="check",
-        meta=say("check.meta", criteria=criteria, prompts=Count(check.n_prompts, "prompts"),
-                 rows=Count(check.n_rows, "rows")),
+        meta=say("check.meta", criteria=criteria, prompts=check.n_prompts, rows=check.n_rows),
         lead=(say("check.flagged", n=check.n_flagged, criteria=criteria, out=check.n_left_out),)
         if check.findings
         else ("check.clean",),
