@@ -158,15 +158,6 @@ def test_ids_of_verdicts_and_items_may_stand_in_a_column_of_another_name(view, t
     assert "Prompt of b" in page
 
 
-def test_items_of_an_examination_may_have_their_ids_in_a_column_of_another_name(
-    view, examination, tmp_path
-):
-    items = tmp_path / "items.csv"
-    items.write_text("key,prompt\n" + "".join(f"i{n},Prompt of i{n}\n" for n in range(200)))
-
-    assert "Prompt of i10" in view(examination, "--items", items, "--column", "item=key")
-
-
 @pytest.mark.parametrize(
     ("typed", "message"),
     [("item=nowhere", "column `nowhere` must"), ("what=key", "`--column` must")],
@@ -179,22 +170,6 @@ def test_a_column_that_is_not_there_is_refused(call, tmp_path, typed, message):
 
     assert done.code in (1, 2)
     assert message in done.err
-
-
-# Examinations -------------------------------------------------------------------------------------
-
-
-def test_an_examination_with_the_texts_of_its_items(view, examination, tmp_path):
-    items = tmp_path / "items.csv"
-    rows = [f'i{n},"Prompt {n}",{("web", "chat")[n % 2]}' for n in range(60)]
-    items.write_text("item,prompt,source\n" + "\n".join(rows) + "\n", encoding="utf-8")
-
-    page = view(examination, "--items", items, "--title", "My <judge>")
-
-    assert "<title>My &lt;judge&gt;</title>" in page
-    assert 'id="q1-items"' in page
-    assert "Prompt 1" in page
-    assert {tags["=source"] for tags in tags_of(page)} == {"web", "chat"}
 
 
 # Other results ------------------------------------------------------------------------------------
@@ -320,19 +295,10 @@ def test_a_file_that_is_not_there_is_one_line(call, tmp_path, assert_one_line, n
     assert_one_line(call("view", f"{tmp_path}/{name}", "--no-open"), "must be a file that exists")
 
 
-def test_items_of_another_study_are_refused(call, examination, tmp_path, assert_one_line):
-    items = tmp_path / "others.csv"
-    items.write_text("item,prompt\nnone-of-these,Hi\n", encoding="utf-8")
-
-    done = call("view", examination, "--items", items, "--no-open")
-
-    assert_one_line(done, "must hold items in dispute, such as ", ", got none of ")
-
-
 def test_items_are_refused_where_a_page_shows_none(call, items, assert_one_line):
     done = call("view", FILES / "certificate.json", "--items", items, "--no-open")
 
-    assert_one_line(done, "`--items` must be left out for a certificate")
+    assert_one_line(done, "`--items` must be left out, got")
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

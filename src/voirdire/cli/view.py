@@ -37,7 +37,7 @@ def view_command(
         What a command prints with --json, a reward, a certificate, verdicts (JSONL, CSV, Parquet,
         JSON), or the folder of a training run; - reads standard input.
     items
-        Prompts and responses of an examination or of verdicts, by id.
+        Prompts and responses of verdicts, by id; an examination has them by `examine --items`.
     columns
         Your name for a column of verdicts or of --items, as OURS=YOURS: item for the ids, judge,
         label, question, failure, probability; repeatable.

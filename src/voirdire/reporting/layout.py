@@ -54,10 +54,10 @@ def rows(result: Any, **options: Any) -> View:
         What was found: whatever `alt_test`, `examine`, `power`, `judge`, `fit`, `score`, their like
         and their readers return.
     **options
-        What belongs to a kind of result: `changes` of a certificate; of an examination `items`,
-        what is known of those in dispute, and `reward`, the examination of one that rests on its
-        judges; of a training run `source`, what commands call its folder, and `texts`, whether
-        its completions with the highest and the lowest rewards are shown.
+        What belongs to a kind of result: `changes` of a certificate; `reward` of an examination,
+        the examination of one that rests on its judges; of a training run `source`, what commands
+        call its folder, and `texts`, whether its completions with the highest and the lowest
+        rewards are shown.
 
     Returns
     -------

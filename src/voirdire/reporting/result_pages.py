@@ -38,7 +38,6 @@ def view_of_file(
     """
     source, columns = "<stdin>" if file == "-" else file, Reading(columns=columns).columns
     if file != "-" and "\0" not in file and Path(file).is_dir():
-        _refuse_items(items, "a training run")
         if not (Path(file) / "run.json").exists():
             msg = (
                 f"{file}: must be a file, or the folder of a training run, got a folder that holds "
@@ -47,6 +46,7 @@ def view_of_file(
             raise InputError(msg)
         from voirdire.rewards.training.run_reading import read_training_run
 
+        _refuse_items(items)
         return rows(read_training_run(file), source=file, texts=texts)
     data = _read_result(source)
     start = data.lstrip(_BEFORE)[:9].lower()
@@ -58,14 +58,24 @@ def view_of_file(
         with suppress(ValueError, RecursionError):
             document = json.loads(data.decode("utf-8-sig"))
     if isinstance(document, dict) and document.keys().isdisjoint(("item", "id")):
-        return _lay_out_document(data, document, source, items=items, columns=columns)
+        _refuse_items(items)
+        return _lay_out_document(data, document, source)
+    from voirdire.io import read_metadata
     from voirdire.io.files import DataFile
     from voirdire.io.verdicts import read_answers
     from voirdire.reporting.pages.verdicts import verdicts_view
 
     table = DataFile(io.BytesIO(data) if file == "-" else file, held="verdict")
     answers = read_answers(table, columns=columns)
-    return verdicts_view(answers, name=source, metadata=_read_metadata(items, columns))
+    name = (columns or {}).get("item")
+    metadata = None if items is None else read_metadata(items, item=name)
+    return verdicts_view(answers, name=source, metadata=metadata)
+
+
+def _refuse_items(items: str | None) -> None:
+    if items is not None:
+        msg = f"`items` must be left out, got {items!r}: texts stand beside verdicts alone. "
+        raise InputError(f"{msg}Give them to `voirdire examine`.")
 
 
 def _read_result(source: str) -> bytes:
@@ -94,25 +104,16 @@ def _read_result(source: str) -> bytes:
     return data
 
 
-def _lay_out_document(
-    data: bytes,
-    document: dict[str, Any],
-    source: str,
-    *,
-    items: str | None,
-    columns: Mapping[str, str] | None,
-) -> View:
+def _lay_out_document(data: bytes, document: dict[str, Any], source: str) -> View:
     """Lay out an object of JSON: a document by its schema, a result by its keys."""
     from voirdire.documents import document_from_text
     from voirdire.judging import JudgingSummary, SeveralJudged
     from voirdire.reporting.pages.reward import read_fit_view
     from voirdire.rewards.certification import make_certificate
     from voirdire.rewards.reward_file import read_reward_document
-    from voirdire.studies import Examination
 
     schema = str(document.get("schema", "")).partition("/")[0]
     if schema == "voirdire.reward_fit":
-        _refuse_items(items, "a fit")
         try:
             return read_fit_view(document)
         except (AttributeError, LookupError, TypeError) as error:
@@ -122,28 +123,11 @@ def _lay_out_document(
         "voirdire.certificate": ("a certificate", make_certificate),
         "voirdire.reward": ("a reward", read_reward_document),
     }
-    what, read = readers.get(schema, ("a result of this kind", None))
-    result: Any
-    if read is not None:
-        result = read(document_from_text(data, source=source, what=what, layout="json"))
-    elif isinstance(document.get("judged"), list):
-        result = SeveralJudged()
-        result += [from_json(x, JudgingSummary, source=source) for x in document["judged"]]
-    else:
-        result = from_json(data, source=source)
-    if isinstance(result, Examination):
-        return rows(result, items=_read_metadata(items, columns))
-    _refuse_items(items, what)
-    return rows(result)
-
-
-def _read_metadata(items: str | None, columns: Mapping[str, str] | None) -> Any:
-    from voirdire.io import read_metadata
-
-    return None if items is None else read_metadata(items, item=(columns or {}).get("item"))
-
-
-def _refuse_items(items: str | None, what: str) -> None:
-    if items is not None:
-        msg = f"`items` must be left out for {what}, got {items!r}: its page shows no items"
-        raise InputError(f"{msg} of a file.")
+    if schema in readers:
+        what, read = readers[schema]
+        return rows(read(document_from_text(data, source=source, what=what, layout="json")))
+    if isinstance(document.get("judged"), list):
+        judged = SeveralJudged()
+        judged += [from_json(x, JudgingSummary, source=source) for x in document["judged"]]
+        return rows(judged)
+    return rows(from_json(data, source=source))

@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy.stats import norm
 
-from voirdire.errors import InputError
 from voirdire.records import Dropped
 from voirdire.reporting import rows
 from voirdire.stats import Caution
@@ -531,18 +529,6 @@ def test_items_in_dispute_have_their_texts_and_answers(full, say):
     assert {name: f"“{label}”" for name, label in (item.labels | item.answers).items()} == {
         name: shown[name] for name in item.labels | item.answers
     }
-
-
-def test_texts_may_come_from_another_file_and_must_be_of_these_items(one):
-    [findings] = one.questions
-    item = findings.disputed[0].item
-
-    known = pl.DataFrame({"item": [item], "prompt": ["How?"]})
-    [cards] = parts_of(rows(one, items=known), "cards")
-    assert cards.cards[0].texts[0].text == "How?"
-
-    with pytest.raises(InputError, match=r"`items` must hold items in dispute, such as 'i"):
-        rows(one, items=pl.DataFrame({"item": ["other"], "prompt": ["?"]}))
 
 
 def test_pooled_questions_have_their_table(make_examination, rows_of):

@@ -17,7 +17,6 @@ from voirdire.errors import NoDataError
 from voirdire.records.plain import without_nan
 from voirdire.reporting.pages.examination_findings import (
     Question,
-    add_texts,
     deciding_row,
     disputed_cards,
     list_cautions,
@@ -61,8 +60,6 @@ from voirdire.studies.whole_study import Examination
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
-
     from voirdire.stats import AltTestResult, AnnotatorResult, ControlResult
     from voirdire.studies import SliceReliability
     from voirdire.studies.reward.result import RewardExamination
@@ -104,10 +101,7 @@ _name = partial(Name, width=40)
 
 
 def examination_view(
-    report: Examination | AltTestResult,
-    *,
-    reward: RewardExamination | None = None,
-    items: pl.DataFrame | None = None,
+    report: Examination | AltTestResult, *, reward: RewardExamination | None = None
 ) -> View:
     """Lay out an examination, with a reward that rests on its judges as a chapter.
 
@@ -117,15 +111,12 @@ def examination_view(
         What was found.
     reward : RewardExamination, optional
         The examination of a reward.
-    items : polars.DataFrame, optional
-        What is known of the items in dispute.
     """
     if not isinstance(report, Examination):
         report = Examination(results=(report,))
     if not report.results:
         msg = "`result` must hold at least one examination, got none."
         raise NoDataError(msg)
-    report = report if items is None else add_texts(report, items)
     findings = {row.question: row for row in report.questions}
     questions = []
     for place, name in enumerate(dict.fromkeys(row.question for row in report.results)):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from voirdire._messages import shorten
 from voirdire._validation import is_number
-from voirdire.errors import InputError
 from voirdire.reporting.pages.items import (
     ItemCard,
     as_written,
@@ -39,12 +37,9 @@ from voirdire.reporting.pages.speech import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import polars as pl
-
     from voirdire._types import Finding
     from voirdire.records import Dropped
     from voirdire.stats import AltTestResult, Caution
-    from voirdire.studies import Examination
     from voirdire.studies.findings import DisputedItem, QuestionFindings
     from voirdire.studies.reward.result import RewardNote
 
@@ -356,34 +351,6 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
 _MOST_ITEMS, _MOST_ON_PAGE, _FEWEST_ITEMS = 100, 60, 2
 """Items of a question; of the page, in equal shares; and at least of each question."""
 _MOST_RATERS = 80
-
-
-def add_texts(report: Examination, metadata: pl.DataFrame) -> Examination:
-    """Add metadata to the items in dispute; texts that the report has take precedence."""
-    import polars as pl
-
-    wanted = {item.item for question in report.questions for item in question.disputed}
-    rows = metadata.filter(pl.col("item").is_in(list(wanted))).iter_rows(named=True)
-    texts = {
-        row["item"]: {k: str(x) for k, x in row.items() if k != "item" and x is not None}
-        for row in rows
-    }
-    if wanted and not texts:
-        msg = (
-            f"`items` must hold items in dispute, such as {shorten(min(wanted), width=40)!r}, got "
-            f"none of these {len(wanted):,} items. Name the file of the items that were examined."
-        )
-        raise InputError(msg)
-    questions = (
-        replace(
-            each,
-            disputed=tuple(
-                replace(item, texts=texts.get(item.item, {}) | item.texts) for item in each.disputed
-            ),
-        )
-        for each in report.questions
-    )
-    return replace(report, questions=tuple(questions))
 
 
 def disputed_cards(findings: QuestionFindings, *, n_questions: int) -> tuple[ItemCard, ...]:
