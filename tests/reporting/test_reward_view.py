@@ -334,7 +334,7 @@ def test_what_was_set_aside_and_the_settings_stand_at_the_end():
     found = read(CONTENT)
 
     assert found.notes[-1].startswith("2 labels or rows were set aside: ")
-    assert found.view.settings["reward"]["name"] == "safety-reward"
+    assert found.view.settings["reward.name"] == "safety-reward"
     assert found.view.settings["confidence_level"] == 0.95
 
 

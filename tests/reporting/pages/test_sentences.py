@@ -53,6 +53,8 @@ def words_in(path):
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield re.escape(node.value)
+        elif isinstance(node, ast.keyword) and node.arg:  # a noun is the name of its figure
+            yield node.arg
         elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
             parts = (
                 re.escape(part.value) if isinstance(part, ast.Constant) else r"[\w.]+"
