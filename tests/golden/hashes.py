@@ -194,7 +194,7 @@ def _calibration(rubric: Rubric, folder: Path) -> Any:
     )
     calibrators = (
         {"method": "platt", "slope": 0.5, "intercept": -0.25},
-        {"method": "temperature", "temperature": 2.5},
+        {"method": "temperature", "slope": 0.4, "intercept": 0.0},
     )
     path = folder / "calibration.json"
     content = {

@@ -22,7 +22,7 @@ from voirdire.judging import (
     load_calibration,
 )
 from voirdire.rubrics import rubric_from_text
-from voirdire.stats import PlattCalibrator, TemperatureCalibrator
+from voirdire.stats import Calibrator
 from voirdire.studies import ProbeSettings, probe_judge
 from voirdire.testing import ScriptedModel
 
@@ -41,8 +41,8 @@ BOTH = replace(RUBRIC, questions=tuple(row for row in RUBRIC.questions if row.ki
 ITEMS = [{"id": f"i{n}", "response": str(n)} for n in range(30)]
 TEMPERATURE, LINE = 2.5, (0.5, -0.25)
 CALIBRATORS = {
-    "sorry": TemperatureCalibrator(temperature=TEMPERATURE),
-    "rude": PlattCalibrator(slope=LINE[0], intercept=LINE[1]),
+    "sorry": Calibrator(method="temperature", slope=1 / TEMPERATURE, intercept=0.0),
+    "rude": Calibrator(method="platt", slope=LINE[0], intercept=LINE[1]),
 }
 
 
@@ -181,7 +181,7 @@ def test_a_probe_asks_in_other_ways_and_so_leaves_the_calibration_out():
         (("schema",), "voirdire.reward/1", "`schema` must be voirdire.calibration/1"),
         (("threshold",), 2.0, "must be in (0, 1), or hold such a number"),
         (("questions", "sorry", "calibrator"), {"method": "platt"}, "a calibrator's `to_dict`"),
-        (("questions", "sorry", "calibrator", "temperature"), -1.0, "a calibrator's `to_dict`"),
+        (("questions", "sorry", "calibrator", "slope"), -1.0, "a calibrator's `to_dict`"),
         (("more",), 1, "'more'"),
     ],
 )

@@ -30,7 +30,7 @@ class QuestionCalibration:
 
     Attributes
     ----------
-    calibrator : PlattCalibrator or TemperatureCalibrator
+    calibrator : Calibrator
         Fitted to all items with a gold label.
     n_items : int
         Number of these items.

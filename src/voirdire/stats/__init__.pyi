@@ -19,8 +19,6 @@ from voirdire.stats.calibration import CalibrationBin as CalibrationBin
 from voirdire.stats.calibration import CalibrationMethod as CalibrationMethod
 from voirdire.stats.calibration import CalibrationResult as CalibrationResult
 from voirdire.stats.calibration import Calibrator as Calibrator
-from voirdire.stats.calibration import PlattCalibrator as PlattCalibrator
-from voirdire.stats.calibration import TemperatureCalibrator as TemperatureCalibrator
 from voirdire.stats.calibration import calibrator_from_dict as calibrator_from_dict
 from voirdire.stats.calibration import cross_calibrate as cross_calibrate
 from voirdire.stats.calibration import decompose_brier as decompose_brier

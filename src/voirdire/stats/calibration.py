@@ -1,6 +1,6 @@
 r"""Calibrates a judge's probabilities, and measures how well calibrated they are.
 
-There are two kinds of calibrators, none of which reverses ranks. They are fitted to items whose
+Calibrators do not reverse ranks. They are fitted to items whose
 truth is known, or out of fold, so that neither an item's own truth nor its group's gets into its
 probability.
 
@@ -36,7 +36,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import expit, logit, stdtrit
@@ -57,8 +57,6 @@ __all__ = [
     "CalibrationMethod",
     "CalibrationResult",
     "Calibrator",
-    "PlattCalibrator",
-    "TemperatureCalibrator",
     "calibrator_from_dict",
     "check_groups",
     "cross_calibrate",
@@ -121,26 +119,33 @@ def _check_shape(name: str, values: NDArray[Any], n_items: int | None) -> NDArra
 # Calibrators ----------------------------------------------------------------------------------
 
 
-class _LogOddsCalibrator:
-    """A line through the log-odds that can be written as JSON; an infinite number becomes null."""
+@dataclass(frozen=True, kw_only=True)
+class Calibrator:
+    """A line through the log-odds.
 
-    PLAIN: ClassVar = ("method",)
-    method: ClassVar[CalibrationMethod]
+    Attributes
+    ----------
+    method : {"platt", "temperature"}
+        How it was fitted.
+    slope : float
+        At least 0, so that the order of items stays. Of a temperature its inverse: below 1 where
+        the judge was too sure, 0 where its order is of no use.
+    intercept : float
+        Added to the log-odds; 0 of a temperature, so that 1/2 stays 1/2.
+    """
 
-    @property
-    def _line(self) -> tuple[float, float]:
-        raise NotImplementedError
+    method: CalibrationMethod
+    slope: float
+    intercept: float
 
     def apply(self, probabilities: ArrayLike) -> NDArray[np.float64]:
         """Calibrate probabilities, shape (n_items,)."""
-        slope, intercept = self._line
-        return np.asarray(expit(slope * _log_odds(probabilities) + intercept))
+        return np.asarray(expit(self.slope * _log_odds(probabilities) + self.intercept))
 
     def apply_one(self, probability: float) -> float:
         """Calibrate one probability without an array, which is fifteen times faster."""
-        slope, intercept = self._line
         clipped = min(max(probability, _CLIP), 1 - _CLIP)
-        log_odds = slope * math.log(clipped / (1 - clipped)) + intercept
+        log_odds = self.slope * math.log(clipped / (1 - clipped)) + self.intercept
         if log_odds < 0:  # so that no power overflows
             power = math.exp(log_odds)
             return power / (1 + power)
@@ -148,54 +153,7 @@ class _LogOddsCalibrator:
 
     def to_dict(self) -> dict[str, Any]:
         """Return values that `calibrator_from_dict` reads."""
-        fields = {name: None if value == np.inf else value for name, value in vars(self).items()}
-        return {"method": self.method} | fields
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlattCalibrator(_LogOddsCalibrator):
-    """A line through the log-odds.
-
-    Attributes
-    ----------
-    slope : float
-        At least 0, so that the order of items stays.
-    intercept : float
-        Added to the log-odds.
-    """
-
-    method = "platt"
-    slope: float
-    intercept: float
-
-    @property
-    def _line(self) -> tuple[float, float]:
-        return self.slope, self.intercept
-
-
-@dataclass(frozen=True, kw_only=True)
-class TemperatureCalibrator(_LogOddsCalibrator):
-    """Log-odds divided by a temperature: 1/2 stays 1/2.
-
-    Attributes
-    ----------
-    temperature : float
-        Above 0; above 1 where the judge was too sure. Infinite where its order is of no use.
-    """
-
-    method = "temperature"
-    temperature: float
-
-    @property
-    def _line(self) -> tuple[float, float]:
-        return 1 / self.temperature, 0.0
-
-
-Calibrator: TypeAlias = PlattCalibrator | TemperatureCalibrator
-_CALIBRATORS: dict[CalibrationMethod, type[Calibrator]] = {
-    "platt": PlattCalibrator,
-    "temperature": TemperatureCalibrator,
-}
+        return dict(vars(self))
 
 
 def _log_odds(probabilities: ArrayLike) -> NDArray[np.float64]:
@@ -214,8 +172,7 @@ def calibrator_from_dict(content: Mapping[str, Any]) -> Calibrator:
 
     Returns
     -------
-    PlattCalibrator or TemperatureCalibrator
-        The calibrator.
+    Calibrator
 
     Raises
     ------
@@ -225,24 +182,24 @@ def calibrator_from_dict(content: Mapping[str, Any]) -> Calibrator:
     Examples
     --------
     >>> calibrator_from_dict({"method": "platt", "slope": 0.5, "intercept": 0.0})
-    PlattCalibrator(slope=0.5, intercept=0.0)
+    Calibrator(method='platt', slope=0.5, intercept=0.0)
     """
     try:
-        fields = {name: content[name] for name in content if name != "method"}
-        if not all(value is None or isinstance(value, int | float) for value in fields.values()):
-            raise TypeError(fields)
-        calibrator = _CALIBRATORS[content["method"]](
-            **{name: np.inf if value is None else float(value) for name, value in fields.items()}
+        is_sound = content.keys() == {"method", "slope", "intercept"}
+        calibrator = Calibrator(
+            method=check_choice("method", content["method"], CalibrationMethod),
+            slope=content["slope"] + 0.0,
+            intercept=content["intercept"] + 0.0,
         )
-        slope, intercept = calibrator._line  # of this module
-        if not (np.isfinite([slope, intercept]).all() and slope >= 0):
-            raise ValueError(content)
-    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        is_sound &= 0 <= calibrator.slope < math.inf and math.isfinite(calibrator.intercept)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        is_sound = False
+    if not is_sound:
         msg = (
             "`content` must be what a calibrator's `to_dict` gives, got "
             f"{shorten(repr(content))}. Fit the calibrator again."
         )
-        raise InputError(msg) from error
+        raise InputError(msg)
     return calibrator
 
 
@@ -281,8 +238,8 @@ def fit_calibrator(
 
     Returns
     -------
-    PlattCalibrator or TemperatureCalibrator
-        The calibrator, with ``apply(probabilities)``.
+    Calibrator
+        It has ``apply(probabilities)``.
 
     Raises
     ------
@@ -320,13 +277,12 @@ def fit_calibrator(
     low, high = 1 / (n_false + 2), (n_true + 1) / (n_true + 2)
     targets = low + (high - low) * y
     x = _log_odds(p)
-    if method == "temperature":
-        (slope,) = _logistic_fit(x[:, np.newaxis], targets, w)
-        return TemperatureCalibrator(temperature=1 / slope if slope >= _MIN_SLOPE else np.inf)
-    slope, intercept = _logistic_fit(np.column_stack([x, np.ones_like(x)]), targets, w)
+    columns = [x, np.ones_like(x)] if method == "platt" else [x]
+    slope, intercept = [*_logistic_fit(np.column_stack(columns), targets, w), 0.0][:2]
     if slope < _MIN_SLOPE:
-        slope, intercept = 0.0, float(logit(w @ targets / w.sum()))
-    return PlattCalibrator(slope=slope, intercept=intercept)
+        slope = 0.0
+        intercept = float(logit(w @ targets / w.sum())) if method == "platt" else 0.0
+    return Calibrator(method=method, slope=slope, intercept=intercept)
 
 
 def _logistic_fit(

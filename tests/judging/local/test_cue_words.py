@@ -9,7 +9,7 @@ import pytest
 
 from voirdire.judging import load_local_judge
 from voirdire.records import Item
-from voirdire.stats import PlattCalibrator
+from voirdire.stats import Calibrator
 
 PHRASES = json.loads(
     (files("voirdire") / "data" / "local_judge" / "cue_phrases.json").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def judge():
         cues=cues,
         intercepts=np.full((2, n), -1, dtype=np.float32),
     )
-    same = PlattCalibrator(slope=1.0, intercept=0.0)
+    same = Calibrator(method="platt", slope=1.0, intercept=0.0)
     return replace(bundled, questions=tuple(PHRASES), weights=weights, calibrators=(same,) * n)
 
 

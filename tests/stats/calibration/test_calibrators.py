@@ -7,17 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.stats import (
-    PlattCalibrator,
-    TemperatureCalibrator,
-    calibrator_from_dict,
-)
+from voirdire.stats import Calibrator, calibrator_from_dict
 
 CALIBRATORS = [
-    PlattCalibrator(slope=0.7, intercept=-1.25),
-    PlattCalibrator(slope=0.0, intercept=0.5),
-    TemperatureCalibrator(temperature=2.5),
-    TemperatureCalibrator(temperature=math.inf),
+    Calibrator(method="platt", slope=0.7, intercept=-1.25),
+    Calibrator(method="platt", slope=0.0, intercept=0.5),
+    Calibrator(method="temperature", slope=1 / 2.5, intercept=0.0),
 ]
 each = pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
 
@@ -50,12 +45,14 @@ def test_one_probability_becomes_what_an_array_makes_of_it(calibrator, probabili
 
 def test_a_platt_calibrator_moves_the_log_odds():
     # 3/4 has odds of 3; to the power of 2 that is 9, and times e^0 it stays
-    assert PlattCalibrator(slope=2.0, intercept=0.0).apply([0.75])[0] == pytest.approx(9 / 10)
-    assert PlattCalibrator(slope=1.0, intercept=math.log(2)).apply([0.5])[0] == pytest.approx(2 / 3)
+    steeper = Calibrator(method="platt", slope=2.0, intercept=0.0)
+    assert steeper.apply([0.75])[0] == pytest.approx(9 / 10)
+    doubled = Calibrator(method="platt", slope=1.0, intercept=math.log(2))
+    assert doubled.apply([0.5])[0] == pytest.approx(2 / 3)
 
 
 def test_a_temperature_leaves_a_half_where_it_is():
-    calibrated = TemperatureCalibrator(temperature=2.0).apply([0.5, 0.9])
+    calibrated = Calibrator(method="temperature", slope=0.5, intercept=0.0).apply([0.5, 0.9])
 
     np.testing.assert_allclose(calibrated, [0.5, 3 / 4])  # the odds of 9 become 3
 
@@ -70,8 +67,9 @@ def test_a_temperature_leaves_a_half_where_it_is():
         {"method": "platt", "slope": "1", "intercept": 0.0},
         {"method": "platt", "slope": math.nan, "intercept": 0.0},
         {"method": "platt", "slope": 1.0, "intercept": 0.0, "more": 1},
-        {"method": "temperature", "temperature": 0},
-        {"method": "temperature", "temperature": -1},
+        {"method": "platt", "slope": 10**400, "intercept": 0.0},
+        {"method": "temperature", "temperature": 2.0},
+        ["platt", 1.0, 0.0],
     ],
     ids=repr,
 )

@@ -14,7 +14,7 @@ References
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,7 @@ from scipy import sparse
 from voirdire.judging.local.card import FEW
 from voirdire.judging.local.features import BLOCKS, CUE_SETS, N_COLUMNS, N_CUES
 from voirdire.judging.local.judge import LANGUAGES, LinearWeights, to_probabilities
-from voirdire.stats import PlattCalibrator, calibrator_from_dict, fit_calibrator
+from voirdire.stats import Calibrator, fit_calibrator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.local.features import Features
-    from voirdire.stats import CalibrationMethod, Calibrator
+    from voirdire.stats import CalibrationMethod
 
 __all__ = ["FEATURES", "TrainingSet", "choose_thresholds", "fit_calibrators", "fit_weights"]
 
@@ -227,12 +227,12 @@ def fit_calibrators(
         if not len(targets) or targets.min() >= 0.5 or targets.max() < 0.5:
             share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)
             intercept = round(float(np.log(share / (1 - share))), _DIGITS)
-            calibrators.append(PlattCalibrator(slope=0.0, intercept=intercept))
+            calibrators.append(Calibrator(method="platt", slope=0.0, intercept=intercept))
             continue
         raw = to_probabilities(scores[used, question])
-        fitted = fit_calibrator(raw, targets, method=method, weights=weights).to_dict()
-        rounded = {n: round(x, _DIGITS) if isinstance(x, float) else x for n, x in fitted.items()}
-        calibrators.append(calibrator_from_dict(rounded))
+        fitted = fit_calibrator(raw, targets, method=method, weights=weights)
+        slope, intercept = (round(x, _DIGITS) for x in (fitted.slope, fitted.intercept))
+        calibrators.append(replace(fitted, slope=slope, intercept=intercept))
     return tuple(calibrators)
 
 
