@@ -25,7 +25,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,19 +185,29 @@ def measure_change(
         for table in (difference, excess)
     )
     by_question, together, extra = _swap_p_values(moved, surplus, n_swaps, rng)
-    questions = tuple(
-        _measure_question(
-            second[:, k] - first[:, k],
-            flips[:, k],
-            twice[:, k],
-            units=units,
-            level=confidence_level,
-            p_value=float(by_question[k]),
+    questions = []
+    for k, p_value in enumerate(by_question.tolist()):
+        moves, flipped, noisy = second[:, k] - first[:, k], flips[:, k], twice[:, k]
+        valued, shift = ~np.isnan(moves), UNDEFINED
+        if valued.any():
+            kept = take_units(units, valued)
+            shift = estimate_mean(moves[valued], kept, confidence_level=confidence_level)
+            if np.abs(moves[valued]).max() <= 1:  # probabilities move by one at most
+                shift = replace(shift, low=max(shift.low, -1.0), high=min(shift.high, 1.0))
+        only_change = int(((flipped == 1) & (noisy == 0)).sum())
+        only_noise = int(((flipped == 0) & (noisy == 1)).sum())
+        exceeds = float(bdtrc(only_change - 1, only_change + only_noise, 0.5))
+        change = PairedChange(
+            n_items=int((flipped >= 0).sum()),
+            shift=shift,
+            p_value=p_value if valued.any() else float("nan"),
+            flip_rate=_share(flipped, units, confidence_level),
+            noise_rate=_share(noisy, units, confidence_level),
+            excess_p_value=exceeds if both[:, k].any() else float("nan"),
         )
-        for k in range(first.shape[1])
-    )
+        questions.append(change)
     return ChangeResult(
-        questions=questions,
+        questions=tuple(questions),
         n_items=int((flips >= 0).any(axis=1).sum()),
         p_value=together,
         excess_p_value=float("nan") if noise is None else extra,
@@ -242,39 +252,6 @@ def _swap_p_values(
         n_above[-1] += (turned @ excess[:, 0] >= surplus - 1e-9).sum()
     p_values = n_above / (n_swaps + 1)
     return p_values[:-2], float(p_values[-2]), float(p_values[-1])
-
-
-def _measure_question(
-    difference: NDArray[np.float64],
-    flips: NDArray[np.int8],
-    twice: NDArray[np.int8],
-    *,
-    units: NDArray[np.intp] | None,
-    level: float,
-    p_value: float,
-) -> PairedChange:
-    valued = ~np.isnan(difference)
-    flipped = flips == 1
-    both = (flips >= 0) & (twice >= 0)
-    only_change = int((both & flipped & (twice == 0)).sum())
-    only_noise = int((both & (flips == 0) & (twice == 1)).sum())
-    shift = UNDEFINED
-    if valued.any():
-        kept = take_units(units, valued)
-        shift = estimate_mean(difference[valued], kept, confidence_level=level)
-        if np.abs(difference[valued]).max() <= 1:  # probabilities move by one at most
-            low, high = max(shift.low, -1.0), min(shift.high, 1.0)
-            shift = Estimate(estimate=shift.estimate, low=low, high=high)
-    return PairedChange(
-        n_items=int((flips >= 0).sum()),
-        shift=shift,
-        p_value=p_value if valued.any() else float("nan"),
-        flip_rate=_share(flips, units, level),
-        noise_rate=_share(twice, units, level),
-        excess_p_value=float(bdtrc(only_change - 1, only_change + only_noise, 0.5))
-        if both.any()
-        else float("nan"),
-    )
 
 
 def _share(flips: NDArray[np.int8], units: NDArray[np.intp] | None, level: float) -> Estimate:
