@@ -39,6 +39,13 @@ ALIGNMENTS: dict[str, tuple[AlignmentName, ...]] = {
     "severity": ("neg_rmse",),
 }
 _KINDS: dict[str, Any] = {"toxicity": "multilabel", "needs_review": "boolean", "severity": "scale"}
+_MARKS = {
+    "passed": "✓ passed",
+    "passed_as_random_person": "✓ passed as a random person",
+    "not_shown": "○ not shown",
+    "worse": "✗ worse",
+    "no_evidence": "? no evidence",
+}
 RUBRIC, JUDGE = "safety", "local"
 RESAMPLES = 100
 """Of the fit: half of what `voirdire fit` takes, since nobody should wait for a demonstration."""
@@ -107,7 +114,6 @@ def _sum_up(
     """Say what was done, the verdicts at one ε, what the reward is worth, and how to go on."""
     from voirdire.reporting import rows
     from voirdire.reporting.result_tables import TerminalSpeaker
-    from voirdire.stats.results import FINDING_MARKS
 
     fill = partial(textwrap.fill, width=100, break_on_hyphens=False)
     yield fill(
@@ -124,8 +130,7 @@ def _sum_up(
                 names.setdefault(row.finding, []).append(getattr(row, named))
         if part is responses or part is texts[0]:
             yield fill(f"{part.understood}, ε {EPSILON:g}")
-        marks = FINDING_MARKS.items()
-        listed = (f"{words}: {', '.join(names[x])}" for x, words in marks if x in names)
+        listed = (f"{_MARKS[x]}: {', '.join(names[x])}" for x in _MARKS if x in names)
         yield fill(f"  {title}: {'; '.join(listed)}", subsequent_indent="    ")
     speak, view = TerminalSpeaker(), rows(reward)
     lead = " ".join(speak(said).striptags() for said in view.lead)

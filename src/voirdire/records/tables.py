@@ -1,7 +1,9 @@
-"""Turns results into tables: a row for each entry of a list in their JSON."""
+"""Turns results into tables, a row for each entry of a list in their JSON, and prints them."""
 
 from __future__ import annotations
 
+from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from voirdire._messages import shorten
@@ -24,6 +26,14 @@ class Tabular:
         """Keep which list it is."""
         super().__init_subclass__(**about)
         cls._rows = rows
+
+    def __str__(self) -> str:
+        """Write what a terminal prints: the one layout of results, loaded when it is used."""
+        return str(import_module("voirdire.reporting").ResultTables(self))
+
+    def _repr_html_(self) -> str:
+        """Show the same in a notebook; every name is escaped."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def frame(self, rows: str | None = None) -> pl.DataFrame:
         """Return a list of this result as a table, with the figures of its JSON.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from textwrap import indent, wrap
 from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.cells import cell_len
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 from rich.text import Text
@@ -19,7 +21,7 @@ from voirdire.reporting.pages.view import Advice, Cards, Part, Table, Track, Vie
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import ConsoleOptions, RenderableType
 
     from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.view import Block
@@ -90,6 +92,13 @@ class ResultTables:
                 yield Text(f"  {self._words(said)}", no_wrap=True, overflow="ignore")
             else:
                 yield Text(self._words(said))
+
+    def __str__(self) -> str:
+        """Write it without colours, at most 100 columns wide."""
+        text = StringIO()
+        console = Console(file=text, width=100, highlight=False, markup=False, emoji=False)
+        console.print(self, crop=False)
+        return text.getvalue().rstrip()
 
     def _part(self, part: Part) -> Iterator[RenderableType]:
         """Lay out a part under its title, where it says anything here."""

@@ -37,7 +37,6 @@ from voirdire.stats.judge_difference import MOST_FLIPPED, flip_signs
 from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
-from voirdire.stats.results import html_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -245,33 +244,6 @@ class PowerResult(Tabular, rows="rows"):
         return tuple(
             row for row in self.rows if row.n_annotators == n_annotators and row.epsilon == epsilon
         )
-
-    def __str__(self) -> str:
-        return f"{text_table(self._table())}\n{self._plans()}"
-
-    def _repr_html_(self) -> str:
-        """Show the powers and the smallest plans in a notebook."""
-        return f"<div>{html_table(self._table())}<p>{self._plans()}</p></div>"
-
-    def _table(self) -> list[tuple[str, ...]]:
-        """Return a head and a row per size, with a column per number of annotators and ε."""
-        columns = [(size.n_annotators, size.epsilon) for size in self.smallest_sizes]
-        table = [("items", *(f"{m} annotators, ε {epsilon:g}" for m, epsilon in columns))]
-        for n_items in self.sizes:
-            powers = [row.power for row in self.rows if row.n_items == n_items]
-            table.append((f"{n_items:,}", *(f"{power:.2f}" for power in powers)))
-        return table
-
-    def _plans(self) -> str:
-        """Say the smallest plan at each margin."""
-        said = []
-        for plan in self.smallest_plans:
-            if plan.n_items is None:
-                said.append(f"ε = {plan.epsilon:g}: none reaches {self.wanted_power:g}")
-            else:
-                size = f"{plan.n_items:,} items by {plan.n_annotators:,} annotators"
-                said.append(f"ε = {plan.epsilon:g}: {size}, power {plan.power:.2f}")
-        return "Smallest plans: " + "; ".join(said) + "."
 
 
 def power(

@@ -1,13 +1,11 @@
-"""Defines the frozen records of an examination, and prints them."""
+"""Defines the frozen records of an examination."""
 
 from __future__ import annotations
 
 import json
-import math
 import string
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -24,10 +22,9 @@ from voirdire.records.tables import Tabular
 from voirdire.stats.agreement import KrippendorffResult  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
-    "FINDING_MARKS",
     "AltTestResult",
     "AnnotatorResult",
     "Caution",
@@ -37,9 +34,6 @@ __all__ = [
     "Uncertainty",
     "WorstCase",
     "format_p",
-    "html_table",
-    "summary_rows",
-    "text_table",
 ]
 
 
@@ -421,148 +415,7 @@ class AltTestResult(Tabular, rows="annotators"):
 
     PLAIN: ClassVar = ("warnings",)
 
-    def __str__(self) -> str:
-        lines = [_headline(self), f"  {_figures(self)}"]
-        lines.append(f"  {shorten(self.because.sentence, width=300)}")
-        if self.annotators:
-            lines += [f"  {line}" for line in _align_columns(_annotator_rows(self))]
-        lines += [f"  note: {shorten(sentence, width=200)}" for sentence in self.warnings]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        """Show the same in a notebook; every name is escaped."""
-        notes = [self.because.sentence, *(f"note: {sentence}" for sentence in self.warnings)]
-        said = "".join(f"<li>{escape(shorten(note, width=200))}</li>" for note in notes)
-        table = html_table(_annotator_rows(self)) if self.annotators else ""
-        head = f"<strong>{escape(_headline(self))}</strong><br>{escape(_figures(self))}"
-        return f"<div><p>{head}</p>{table}<ul>{said}</ul></div>"
-
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the figures, in sentences."""
         return tuple(caution.sentence for caution in self.cautions)
-
-
-# In a terminal and a notebook --------------------------------------------------------------------
-
-_NAME_WIDTH = 40
-FINDING_MARKS = {
-    "passed": "✓ passed",
-    "passed_as_random_person": "✓ passed as a random person",
-    "not_shown": "○ not shown",
-    "worse": "✗ worse",
-    "no_evidence": "? no evidence",
-}
-"""How a finding is printed."""
-_MOST_ROWS = 200
-
-Row = tuple[str, ...]
-
-
-def _headline(result: AltTestResult) -> str:
-    """Say in a line who was examined on what, and how it came out."""
-    about = f"{result.alignment}, {result.epsilon_mode} ε = {result.epsilon:g}"
-    judge, question = (shorten(name, width=_NAME_WIDTH) for name in (result.judge, result.question))
-    return f"{judge} on {question} ({about}): {FINDING_MARKS[result.finding]}"
-
-
-def summary_rows(results: Sequence[AltTestResult]) -> list[Row]:
-    """Return a head and a row per result, for a table of many."""
-    head = ("question", "judge", "alignment", "ε", "outcome", "ω", "ρ", "interval", "ρ human")
-    return [
-        head,
-        *(
-            (
-                shorten(row.question, width=_NAME_WIDTH),
-                shorten(row.judge, width=_NAME_WIDTH),
-                row.alignment,
-                f"{row.epsilon:g}",
-                FINDING_MARKS[row.finding],
-                _number(row.winning_rate),
-                _number(row.advantage_probability),
-                _interval(row),
-                _number(row.human_advantage),
-            )
-            for row in results[:_MOST_ROWS]
-        ),
-    ]
-
-
-def html_table(rows: Sequence[Row]) -> str:
-    """Write rows, the first of them a head, as an HTML table; every cell is escaped."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in rows[0])
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows[1:]
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def text_table(rows: Sequence[Row]) -> str:
-    """Write rows, the first of them a head, as aligned text."""
-    return "\n".join(_align_columns(rows))
-
-
-def _figures(result: AltTestResult) -> str:
-    whom = f"{result.n_shown} of {result.n_annotators} annotators"
-    whom = f"ω = {_number(result.winning_rate)} ({whom}){_describe_failures(result)}"
-    if result.crowd is not None:
-        whom = f"against a random person of {result.crowd.n_people}"
-    said = [
-        whom,
-        f"ρ = {_number(result.advantage_probability)}{_bracket_interval(result)}",
-        f"annotators' own {_number(result.human_advantage)}",
-    ]
-    if result.smallest_epsilon is not None:
-        said.append(f"ω ≥ .5 from ε = {result.smallest_epsilon:g}")
-    return ", ".join(said)
-
-
-def _describe_failures(result: AltTestResult) -> str:
-    """Return what ω would be without the items on which the judge failed."""
-    worst = result.worst_case
-    if not worst.n_failures:
-        return ""
-    rate = _number(worst.winning_rate_answered)
-    return f" with {worst.n_failures} failures lost, {rate} without them"
-
-
-def _bracket_interval(result: AltTestResult) -> str:
-    interval = _interval(result)
-    if not interval or result.uncertainty is None:
-        return ""
-    return f" ({result.uncertainty.confidence_level:.0%} interval {interval})"
-
-
-def _interval(result: AltTestResult) -> str:
-    found = result.uncertainty
-    if found is None or not math.isfinite(found.advantage_low):
-        return ""
-    return f"{found.advantage_low:.2f} to {found.advantage_high:.2f}"
-
-
-def _annotator_rows(result: AltTestResult) -> list[Row]:
-    rows: list[Row] = [("annotator", "items", "ρ judge", "ρ human", "p", "won")]
-    rows += [
-        (
-            shorten(row.annotator, width=_NAME_WIDTH),
-            f"{row.n_items:,}",
-            _number(row.advantage_judge),
-            _number(row.advantage_human),
-            "" if math.isnan(row.deciding_p_value) else f"{row.deciding_p_value:.2g}",
-            "yes" if row.shown else "no",
-        )
-        for row in result.annotators[:_MOST_ROWS]
-    ]
-    return rows
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if math.isfinite(value) else "–"
-
-
-def _align_columns(rows: Sequence[Row]) -> list[str]:
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

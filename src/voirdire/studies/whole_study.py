@@ -20,7 +20,7 @@ from voirdire.records import Dropped
 from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
 from voirdire.stats.plan import TestPlan
-from voirdire.stats.results import html_table, make_caution, summary_rows, text_table
+from voirdire.stats.results import make_caution
 from voirdire.studies.examination import check_alignment, choose_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
@@ -130,18 +130,6 @@ class Examination(Tabular, rows="examinations"):
     questions: tuple[QuestionFindings, ...] = field(default=(), repr=False)
     understood: str = ""
     cautions: tuple[Caution, ...] = field(default=(), repr=False)
-
-    def __str__(self) -> str:
-        return text_table(summary_rows(self._ranked())) if self.results else "no results"
-
-    def _repr_html_(self) -> str:
-        """Show the results in a notebook, best judges first."""
-        return html_table(summary_rows(self._ranked()))
-
-    def _ranked(self) -> list[AltTestResult]:
-        """Results by ρ; undefined ones last."""
-        figures = ((row.advantage_probability, row) for row in self.results)
-        return [row for _, row in sorted(figures, key=lambda x: (math.isnan(x[0]), -x[0]))]
 
     def of_judge(self, judge: str) -> tuple[AltTestResult, ...]:
         """Return one judge's results."""

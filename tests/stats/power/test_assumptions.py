@@ -389,26 +389,3 @@ def test_as_many_labels_are_assumed_as_prevalences():
     assert three.settings["n_categories"] == 3
     assert three == power(**plan, prevalences=(0.2, 0.3, 0.5), n_categories=3)
     assert power(**plan).settings["n_categories"] == 2
-
-
-def test_a_result_prints_its_powers_and_its_smallest_plans():
-    result = power(
-        human_noise=0.3,
-        judge_noise=0.2,
-        prevalences=(0.5, 0.5),
-        n_items=[20, 60, 100],
-        epsilon=[0.05, 0.2],
-        n_simulations=200,
-    )
-
-    lines, page = str(result).splitlines(), result._repr_html_()
-
-    assert lines[0].split("  ")[0] == "items"
-    for line, size in zip(lines[1:4], result.sizes, strict=True):
-        powers = [row.power for row in result.rows if row.n_items == size]
-        assert line.split() == [str(size), *(f"{power:.2f}" for power in powers)]
-    [plan] = [plan for plan in result.smallest_plans if plan.epsilon == 0.2]
-    assert f"ε = 0.2: {plan.n_items} items by 3 annotators" in lines[-1]
-    assert "ε = 0.05: none reaches 0.8" in lines[-1]
-    assert "<table>" in page
-    assert lines[-1] in page
