@@ -38,7 +38,7 @@ def test_reliability_is_drawn_with_its_intervals():
 
     [axes] = plot(examination).axes
 
-    bins = worst.calibration.bins
+    bins = worst.calibration
     assert axes.lines[1].get_xydata() == pytest.approx(
         np.array([(each.probability, each.share) for each in bins])
     )

@@ -44,12 +44,14 @@ def test_every_question_is_measured_as_scikit_learn_does(labels):
             metrics.matthews_corrcoef(truth, stated >= 0.5)
         )
         assert figures["auc"].estimate == pytest.approx(metrics.roc_auc_score(truth, stated))
-        assert row.calibration.brier == pytest.approx(metrics.brier_score_loss(truth, stated))
-        assert row.calibration.brier == pytest.approx(figures["brier"].estimate)
+        assert figures["brier"].estimate == pytest.approx(metrics.brier_score_loss(truth, stated))
+        assert sum(each.n_items * each.share for each in row.calibration) == pytest.approx(
+            truth.sum()
+        )
         assert 0.2 < row.threshold.threshold < 0.7
         parts = row.brier
         made = parts.reliability.estimate - parts.resolution + parts.uncertainty
-        assert made == pytest.approx(row.calibration.brier)
+        assert made == pytest.approx(figures["brier"].estimate)
         assert set(row.recalibrated) == {"platt", "temperature"}
         assert row.recalibrated["platt"].brier < parts.brier  # judges here are too unsure
 
@@ -115,7 +117,7 @@ def test_the_calibration_has_what_helps_on_other_items_fitted_to_all(labels):
         assert one.calibrator.apply(stated) == pytest.approx(expected.apply(stated))
         after = row.recalibrated[method]  # of items that each calibrator was not fitted to
         assert one.calibrated_brier == after.brier < one.brier
-        assert one.brier == pytest.approx(row.calibration.brier)
+        assert one.brier == pytest.approx(row.classification.figures["brier"].estimate)
         assert one.calibrated_error == after.calibration_error.estimate
         assert one.n_items == 120
 

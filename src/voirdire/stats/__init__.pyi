@@ -17,7 +17,6 @@ from voirdire.stats.anytime import forecast_anytime as forecast_anytime
 from voirdire.stats.calibration import BrierDecomposition as BrierDecomposition
 from voirdire.stats.calibration import CalibrationBin as CalibrationBin
 from voirdire.stats.calibration import CalibrationMethod as CalibrationMethod
-from voirdire.stats.calibration import CalibrationResult as CalibrationResult
 from voirdire.stats.calibration import Calibrator as Calibrator
 from voirdire.stats.calibration import calibrator_from_dict as calibrator_from_dict
 from voirdire.stats.calibration import cross_calibrate as cross_calibrate

@@ -55,7 +55,6 @@ __all__ = [
     "BrierDecomposition",
     "CalibrationBin",
     "CalibrationMethod",
-    "CalibrationResult",
     "Calibrator",
     "calibrator_from_dict",
     "check_groups",
@@ -447,36 +446,6 @@ class CalibrationBin:
     high: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class CalibrationResult:
-    """How far probabilities are from the truth.
-
-    Attributes
-    ----------
-    brier : float
-        Mean squared distance between probability and truth, in [0, 1]; 0 is best.
-    brier_low, brier_high : float
-        Its interval, from the spread between groups; nan under two groups.
-    baseline_brier : float
-        That of the best single number for all items, share × (1 − share).
-    bins : tuple of CalibrationBin
-        Of equal numbers of items, by rising probability.
-    n_items, n_groups : int
-        What it rests on.
-    confidence_level : float
-        Of the intervals.
-    """
-
-    brier: float
-    brier_low: float
-    brier_high: float
-    baseline_brier: float
-    bins: tuple[CalibrationBin, ...]
-    n_items: int
-    n_groups: int
-    confidence_level: float
-
-
 def measure_calibration(
     probabilities: ArrayLike,
     truths: ArrayLike,
@@ -484,8 +453,8 @@ def measure_calibration(
     groups: ArrayLike | None = None,
     n_bins: int = 10,
     confidence_level: float = 0.95,
-) -> CalibrationResult:
-    r"""Measure Brier score, with its interval, and shares of true items beside probabilities.
+) -> tuple[CalibrationBin, ...]:
+    r"""Measure shares of true items beside probabilities, in bins.
 
     Parameters
     ----------
@@ -503,8 +472,8 @@ def measure_calibration(
 
     Returns
     -------
-    CalibrationResult
-        The score and the bins.
+    tuple of CalibrationBin
+        Of equal numbers of items, by rising probability.
 
     Raises
     ------
@@ -514,17 +483,14 @@ def measure_calibration(
     Warns
     -----
     DegenerateDataWarning
-        If there are no items (everything is nan) or one group (intervals are nan).
+        If there are no items (and no bins) or one group (intervals are nan).
 
     Notes
     -----
     The mean distance of probabilities and shares over the bins is never 0 on data, even of perfect
     probabilities; `decompose_brier` gives an error that chance does not raise, with an interval.
-    The interval of the Brier score is Student's over groups; with 100 items of a judge that is sure
-    and right, whose squared distances are very skewed, it covers .93 in the place of .95. Intervals
-    of shares in bins are
-    those of Clopper and Pearson, of as many independent items as would have the variance between
-    groups [1]_.
+    Intervals of shares are those of Clopper and Pearson, of as many independent items as would have
+    the variance between groups [1]_.
 
     References
     ----------
@@ -534,31 +500,28 @@ def measure_calibration(
 
     Examples
     --------
-    >>> result = measure_calibration([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
-    >>> round(result.brier, 3), [each.share for each in result.bins]
-    (0.21, [0.0, 0.5])
+    >>> bins = measure_calibration([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
+    >>> [(each.probability, each.share) for each in bins]
+    [(0.1, 0.0), (0.9, 0.5)]
     """
-    p, y, units, bins = _check_items(probabilities, truths, groups, n_bins, confidence_level)
-    n_items, n_groups = len(p), int(units.max(initial=-1)) + 1
-    squares = (p - y) ** 2
-    with np.errstate(invalid="ignore"):
-        brier, share = squares.sum() / n_items, y.sum() / n_items
-    half = math.nan
-    if n_groups >= 2:
-        sums = np.bincount(units, weights=squares - brier)
-        error = math.sqrt(n_groups / (n_groups - 1) * float(sums @ sums)) / n_items
-        half = float(stdtrit(n_groups - 1, (1 + confidence_level) / 2)) * error
-    members = [np.flatnonzero(bins == code) for code in range(int(bins.max(initial=-1)) + 1)]
-    return CalibrationResult(
-        brier=float(brier),
-        brier_low=max(float(brier) - half, 0.0) if n_groups >= 2 else math.nan,
-        brier_high=min(float(brier) + half, 1.0) if n_groups >= 2 else math.nan,
-        baseline_brier=float(share * (1 - share)),
-        bins=tuple(_measure_bin(p[row], y[row], units[row], confidence_level) for row in members),
-        n_items=n_items,
-        n_groups=n_groups,
-        confidence_level=confidence_level,
-    )
+    p, y, units, codes = _check_items(probabilities, truths, groups, n_bins, confidence_level)
+    bins = []
+    for code in range(int(codes.max(initial=-1)) + 1):
+        own = codes == code
+        true, groups_here = y[own], np.unique(units[own], return_inverse=True)[1]
+        share, n_items, n_groups = float(true.mean()), len(true), int(groups_here.max()) + 1
+        low = high = math.nan
+        if n_groups > 1:
+            sums = np.bincount(groups_here, weights=true - share)
+            variance = n_groups / (n_groups - 1) * float(sums @ sums) / n_items**2
+            spread = share * (1 - share) * n_items / (n_items - 1)
+            n = min(spread / variance, n_items) if variance > 0 and spread > 0 else n_groups
+            low, high = clopper_pearson(n * share, n, confidence_level)
+        mean = float(p[own].mean())
+        bins.append(
+            CalibrationBin(n_items=n_items, probability=mean, share=share, low=low, high=high)
+        )
+    return tuple(bins)
 
 
 def _check_items(
@@ -583,22 +546,6 @@ def _check_items(
         edges = np.quantile(p, np.arange(1, n_bins) / n_bins, method="lower")
         bins = np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
     return p, y, units, bins
-
-
-def _measure_bin(
-    p: NDArray[np.float64], y: NDArray[np.float64], units: NDArray[np.intp], level: float
-) -> CalibrationBin:
-    share, groups = float(y.mean()), np.unique(units, return_inverse=True)[1]
-    n_groups, low, high = int(groups.max()) + 1, math.nan, math.nan
-    if n_groups > 1:
-        sums = np.bincount(groups, weights=y - share)
-        variance = n_groups / (n_groups - 1) * float(sums @ sums) / len(y) ** 2
-        spread = share * (1 - share) * len(y) / (len(y) - 1)
-        n = min(spread / variance, len(y)) if variance > 0 and spread > 0 else n_groups
-        low, high = clopper_pearson(n * share, n, level)
-    return CalibrationBin(
-        n_items=len(y), probability=float(p.mean()), share=share, low=low, high=high
-    )
 
 
 # The calibration error -------------------------------------------------------------------------

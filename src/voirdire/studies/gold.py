@@ -23,8 +23,8 @@ from voirdire.records.tables import Tabular
 from voirdire.records.thresholds import select_threshold
 from voirdire.stats import (
     BrierDecomposition,
+    CalibrationBin,
     CalibrationMethod,
-    CalibrationResult,
     ClassificationResult,
     CrossFittedThreshold,
     cross_calibrate,
@@ -69,8 +69,8 @@ class GoldResult:
         Its figures as a classifier.
     threshold : CrossFittedThreshold or None
         For booleans with probabilities: the threshold that does best, measured on other items.
-    calibration : CalibrationResult or None
-        For booleans with probabilities: their calibration figures.
+    calibration : tuple of CalibrationBin or None
+        For booleans with probabilities: shares of true items beside them.
     brier : BrierDecomposition or None
         The parts of their Brier score, and the debiased calibration error.
     recalibrated : dict of str to BrierDecomposition
@@ -86,7 +86,7 @@ class GoldResult:
     labels: tuple[str, ...]
     classification: ClassificationResult
     threshold: CrossFittedThreshold | None = field(default=None, repr=False)
-    calibration: CalibrationResult | None = field(default=None, repr=False)
+    calibration: tuple[CalibrationBin, ...] | None = field(default=None, repr=False)
     brier: BrierDecomposition | None = field(default=None, repr=False)
     recalibrated: dict[str, BrierDecomposition] = field(default_factory=dict, repr=False)
     recommended: QuestionCalibration | None = field(default=None, repr=False)

@@ -250,7 +250,7 @@ def _reliability(rows: Sequence[Any]) -> Iterator[Lines]:
     drawn = (row for row in rows if row.calibration is not None)
     worst = sorted(drawn, key=lambda row: -row.brier.calibration_error.estimate)
     for number, row in enumerate(worst[:_MOST_DRAWN]):
-        bins = row.calibration.bins
+        bins = row.calibration
         yield Lines(
             name=f"reliability-{number}",
             caption="calibration.figure",
