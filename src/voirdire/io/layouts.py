@@ -12,7 +12,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -234,7 +234,8 @@ def name_item(table: Table, declared: str | None) -> tuple[Table, Layout | None]
     """Give an item of several columns, of a known layout or declared as ``a,b``, a column."""
     layout = next((each for each in LAYOUTS if each.keys <= {*table.columns}), None)
     if {*META_EVALUATION} <= {*table.columns}:
-        table = _name_criteria(table)
+        table = _derive(table, "item", ["completion_id", "rubric"], write=_name_criterion)
+        table = _derive(table, "question", ["rubric"], write=lambda _: IS_MET)
     elif layout is not None:
         table = _derive(table, "item", [name for name in layout.item if name in table.columns])
     if declared is not None and declared not in table.columns:
@@ -242,28 +243,6 @@ def name_item(table: Table, declared: str | None) -> tuple[Table, Layout | None]
         if len(parts) > 1 and {*parts} <= {*table.columns}:
             table = _derive(table, declared, parts)
     return table, layout
-
-
-def _name_criteria(table: Table) -> Table:
-    """Name the items of HealthBench's meta-evaluation, and its question, as verdicts do."""
-
-    def load(names: Sequence[str]) -> Rows:
-        others = [name for name in names if name not in ("item", "question")]
-        rows = table.load(list(dict.fromkeys([*others, "completion_id", "rubric"])))
-        columns = {name: rows.columns[name] for name in others}
-        if "item" in names:
-            parts = (
-                texts(rows.columns[x], source=table.source) for x in ("completion_id", "rubric")
-            )
-            columns["item"] = [
-                None if None in both else f"{both[0]}:{name_criterion(both[1])}"
-                for both in zip(*parts, strict=True)
-            ]
-        if "question" in names:
-            columns["question"] = [IS_MET] * len(rows.lines)
-        return Rows(columns=columns, lines=rows.lines)
-
-    return replace(table, columns=("item", "question", *table.columns), load=load)
 
 
 def _keep_latest(table: Table) -> Table:
@@ -326,24 +305,38 @@ def _read_flags(table: Table, request: Request) -> Table:
     return replace(table, load=load)
 
 
-def _derive(table: Table, name: str, parts: Sequence[str]) -> Table:
-    """Add a column: another one, or the texts of several with bars between."""
+def _derive(
+    table: Table, name: str, parts: Sequence[str], *, write: Callable[..., str] | None = None
+) -> Table:
+    """Add a column: another one, or the texts of several with bars between, or as `write` has it.
+
+    Where one of its parts is missing it has nothing.
+    """
     if not parts or list(parts) == [name]:
         return table
 
     def load(names: Sequence[str]) -> Rows:
-        is_needed = name in names
         others = [each for each in names if each != name]
-        rows = table.load(list(dict.fromkeys([*others, *(parts if is_needed else ())])))
+        if name not in names:
+            return table.load(others)
+        rows = table.load(list(dict.fromkeys([*others, *parts])))
         columns = {each: rows.columns[each] for each in others}
-        if is_needed and len(parts) == 1:
+        series = [texts(rows.columns[each], source=table.source) for each in parts]
+        if write is not None:
+            cells = zip(*series, strict=True)
+            columns[name] = [None if None in each else write(*each) for each in cells]
+        elif len(parts) == 1:
             columns[name] = rows.columns[parts[0]]
-        elif is_needed:
-            series = [texts(rows.columns[each], source=table.source) for each in parts]
+        else:
             columns[name] = pl.select(pl.concat_str(series, separator="|")).to_series()
         return Rows(columns=columns, lines=rows.lines)
 
     return replace(table, columns=tuple(dict.fromkeys([name, *table.columns])), load=load)
+
+
+def _name_criterion(completion: str, text: str) -> str:
+    """Name an item of HealthBench's meta-evaluation as verdicts do."""
+    return f"{completion}:{name_criterion(text)}"
 
 
 _GUESSES = {

@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+import numpy as np
+import polars as pl
+from scipy.special import betaincinv
+
 from voirdire._types import Finding, Share  # noqa: TC001
 from voirdire._validation import check_choice, check_names
 from voirdire.errors import InputError, NoDataError
@@ -49,8 +53,6 @@ from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    import polars as pl
 
     from voirdire.judging import JudgingProgress
     from voirdire.judging.jury import JudgeLike
@@ -296,7 +298,10 @@ def check_rubric(
         rubric = load_rubric("criteria")
         runs = [open_verdicts(x, rubric=rubric, judge=only) for x in (verdicts, *again)]
         frame = _collect(source, layout, runs)
-        people = None if humans is None else _read_people(humans)
+        people = None
+        if humans is not None:
+            table = read_labels(humans, role="annotator", reading=Reading(kind="boolean"))
+            people = table.frame.select("item", "rater", label=pl.col("label") == "true")
         found, answered = _judge_answers(frame, people)
         findings += [
             known.describe(kind, text, n_answers=n, share=share)
@@ -452,8 +457,6 @@ def _stream(
 
 def _collect(source: str | Path, layout: ItemReading, runs: Sequence[StoredSource]) -> pl.DataFrame:
     """Collect the answers of each run: a row for each response and criterion."""
-    import polars as pl
-
     [question] = runs[0].verdicts.questions
     frames = []
     settings = vars(layout) | {"criteria": True}
@@ -468,15 +471,8 @@ def _collect(source: str | Path, layout: ItemReading, runs: Sequence[StoredSourc
         labels = {}
         for place, run in enumerate(runs):
             found = run.collect(batch.items)
-            p = found.probability(question)
-            met = found.labels[:, found.questions.index(question)]
-            labels[f"run{place}"] = pl.Series(
-                [
-                    None if math.isnan(x) else bool(y)
-                    for x, y in zip(p.tolist(), met.tolist(), strict=True)
-                ],
-                dtype=pl.Boolean,
-            )
+            met = pl.Series(found.labels[:, found.questions.index(question)], dtype=pl.Boolean)
+            labels[f"run{place}"] = met.set(pl.Series(np.isnan(found.probability(question))), None)
         about = {
             "item": [part.id for _, part in split],
             "text": [part.criteria[0].text for _, part in split],
@@ -495,8 +491,6 @@ def _judge_answers(
     frame: pl.DataFrame, people: pl.DataFrame | None
 ) -> tuple[list[tuple[FindingKind, str, int, float]], int]:
     """Find criteria by their answers; also say how many had enough of them."""
-    import polars as pl
-
     found: list[tuple[FindingKind, str, int, float]] = []
     met = frame.drop_nulls("run0")
     by_text = met.group_by("text", maintain_order=True).agg(n=pl.len(), share=pl.col("run0").mean())
@@ -516,16 +510,13 @@ def _judge_answers(
     alike = parted.filter(~pl.col("is_parted"), pl.col("share").is_between(0, 1, closed="none"))
     rows = alike.filter(pl.col("chance") <= _LEVEL).select("text", "n", "share").iter_rows()
     found += [("separates_nothing", *row) for row in rows]
-    repeats = [frame.select("text", one="run0", other=x) for x in frame.columns if x[:3] == "run"][
-        1:
-    ]
-    if repeats:
-        found += _find_often("unstable", pl.concat(repeats), most=_CHANGED)
+    if runs := [name for name in frame.columns if name[:3] == "run"][1:]:
+        repeats = pl.concat([frame.select("text", one="run0", other=name) for name in runs])
+        found += _find_often("unstable", repeats, most=_CHANGED)
     if people is not None:
-        voted = (
-            people.group_by("item").agg(share=pl.col("label").mean()).filter(pl.col("share") != 0.5)
-        )
-        said = frame.join(voted, on="item").select("text", one="run0", other=pl.col("share") > 0.5)
+        voted = people.group_by("item").agg(share=pl.col("label").mean())
+        clear = frame.join(voted, on="item").filter(pl.col("share") != 0.5)
+        said = clear.select("text", one="run0", other=pl.col("share") > 0.5)
         found += _find_often("unconfirmed", said, most=_WRONG)
     return found, enough.height
 
@@ -534,9 +525,6 @@ def _find_often(
     kind: FindingKind, frame: pl.DataFrame, *, most: float
 ) -> Iterator[tuple[FindingKind, str, int, float]]:
     """Find the criteria of which one answer and the other differ more often than that."""
-    import polars as pl
-    from scipy.special import betaincinv
-
     rows = frame.drop_nulls().group_by("text", maintain_order=True)
     counted = rows.agg(n=pl.len(), k=(pl.col("one") != pl.col("other")).sum())
     for text, n, k in counted.iter_rows():
@@ -544,21 +532,10 @@ def _find_often(
             yield kind, text, n, k / n
 
 
-def _read_people(humans: Any) -> pl.DataFrame:
-    """Read labels of people as truth values: item, rater, label."""
-    import polars as pl
-
-    table = read_labels(humans, role="annotator", reading=Reading(kind="boolean"))
-    frame = table.frame.select(pl.col("item", "rater", "label").cast(pl.String)).drop_nulls()
-    return frame.with_columns(label=pl.col("label") == "true")
-
-
 def _examine_tags(
     frame: pl.DataFrame, people: pl.DataFrame | None, run: StoredSource
 ) -> tuple[tuple[TagFinding, ...], Certificate | None]:
     """Sum answers up by tag, and examine the judge by tag where people labelled."""
-    import polars as pl
-
     whole = frame.with_columns(question=pl.lit(IS_MET))
     by_tag = frame.explode("tags").drop_nulls("tags").with_columns(question="tags")
     answers = pl.concat([whole.drop("tags"), by_tag.drop("tags")])
