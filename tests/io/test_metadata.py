@@ -109,11 +109,6 @@ def test_contradictions_name_file_and_line(tmp_path):
     assert read_metadata(path, columns=["a"]).height == 2
 
 
-def test_repeated_keys_of_an_object_are_repeated_items():
-    with pytest.raises(InputError, match=r":2: column `a` must be one value per item, got 'y'"):
-        read('{"k": {"a": "x"}, "k": {"a": "y"}}', format="json")
-
-
 @pytest.mark.parametrize(
     ("text", "declared", "match"),
     [

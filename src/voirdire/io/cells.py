@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._types import CANNOT_TELL, FALSE_WORDS, NO_ANSWERS, TRUE_WORDS, QuestionKind
 from voirdire.errors import InputError
 from voirdire.io.files import is_unicode
@@ -366,10 +366,8 @@ class CellReader:
         if (label if is_set else {label}) <= self._known.keys():
             return label
         shown = [shorten(repr(known), width=24) for known in self._known]
-        more = len(shown) - _MOST_SHOWN
-        rest = f" and {more} more" if more > 0 else ""
         ruled = "some of" if is_set else "one of"
-        return _unreadable(raw, f"{ruled} {', '.join(shown[:_MOST_SHOWN])}{rest}")
+        return _unreadable(raw, f"{ruled} {list_names(shown, most=_MOST_SHOWN)}")
 
     def read_probability(self, raw: Any, *, threshold: float) -> bool | Failure:
         """Read a probability as whether it reaches the threshold."""

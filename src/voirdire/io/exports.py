@@ -25,7 +25,7 @@ import numpy as np
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.files import DataFile, pairs_of, read_document
+from voirdire.io.files import DataFile, read_document
 from voirdire.io.layouts import REPLACED, Answer, find_answers, keep_rows, name_columns
 from voirdire.io.rows import (
     Rows,
@@ -216,7 +216,7 @@ def table_of_mapping(
 ) -> Table:
     """Read ``{rater: {item: label}}``, or ``{item: label}`` for one judge.
 
-    Repeated keys of JSON become repeated rows; `typed` marks a Python mapping.
+    `typed` marks a Python mapping.
     """
     if not document:
         msg = f"`{source}` must hold at least one label, got none."
@@ -224,7 +224,7 @@ def table_of_mapping(
     nested = [isinstance(value, Mapping) for value in document.values()]
     by_rater = [(request.single_rater, document)]
     if all(nested):
-        by_rater = _pairs(document)
+        by_rater = list(document.items())
     elif any(nested) or (request.role == "annotator" and request.rater_name is None):
         first = next(value for value in document.values() if not isinstance(value, Mapping))
         msg = f"{source}: JSON must map each {request.role} to an object of labels"
@@ -233,7 +233,7 @@ def table_of_mapping(
         raise InputError(
             f'{msg}, got {shorten(repr(first))}. Write {{"name": {{"item": "label"}}}}.'
         )
-    pairs = [_pairs(answers) for _, answers in by_rater]
+    pairs = [list(answers.items()) for _, answers in by_rater]
     n_pairs = [len(each) for each in pairs]
     raters = code_names([rater for rater, _ in by_rater], source=source)
     columns = {  # code the values where that is cheaper
@@ -243,10 +243,6 @@ def table_of_mapping(
         "label": [label for each in pairs for _, label in each],
     }
     return _table_of_columns(columns, [None] * sum(n_pairs), source=source)
-
-
-def _pairs(value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    return pairs_of(value) if isinstance(value, dict) else list(value.items())
 
 
 # Label Studio -------------------------------------------------------------------------------------
@@ -450,9 +446,6 @@ def _task_key(tasks: Sequence[Any], request: Request) -> str | None:
 
 _IDS = ("item", "id", "external_id")
 
-_Given: TypeAlias = Iterator[tuple[Any, Any, Any, Any]]
-"""Question, label, rater and status."""
-
 
 def _is_argilla(document: Sequence[Any]) -> bool:
     """Tell records by their `responses`, nested or flattened to ``x.responses``."""
@@ -487,13 +480,13 @@ def _argilla(
             'Name it with columns={"item": ...}.'
         )
     is_judge = request.role == "judge"
-    read = _suggestions if is_judge else _responses
     for record, line in zip(records, lines, strict=True):
         item = _id_sources(record).get(key)
-        for question, label, who, status in read(record):
-            rater = who or request.single_rater if is_judge else who
+        for question, row in _list_given(record, "suggestions" if is_judge else "responses"):
+            rater = row.get("agent") or request.single_rater if is_judge else row.get("user_id")
+            status = row.get("status")
             reason = f"{status} response" if status in ("discarded", "draft") else None
-            yield Answer(item, rater, question, label, line, reason)
+            yield Answer(item, rater, question, row.get("value"), line, reason)
 
 
 def _id_sources(record: dict[str, Any]) -> dict[str, Any]:
@@ -503,29 +496,33 @@ def _id_sources(record: dict[str, Any]) -> dict[str, Any]:
     return {**fields, **metadata, **record}
 
 
-def _responses(record: dict[str, Any]) -> _Given:
-    """Read the responses, in any of the three shapes."""
-    responses = record.get("responses")
-    if isinstance(responses, dict):  # argilla 2
-        for question, given in responses.items():
-            for response in _check_json_type(given, list, "responses"):
-                yield question, response.get("value"), response.get("user_id"), _status(response)
-    elif isinstance(responses, list):  # argilla 1
-        for response in _check_json_type(responses, list, "responses"):
-            values = _check_json_type(response.get("values"), dict, "values")
-            # A discarded response is listed even without an answer.
-            for question, value in (values or {"": None}).items():
-                found = value.get("value") if isinstance(value, dict) else value
-                yield question, found, response.get("user_id"), _status(response)
+def _list_given(record: dict[str, Any], side: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """List the responses or suggestions of a record by question, in any of the three shapes."""
+    given = record.get(side)
+    if isinstance(given, dict):  # argilla 2
+        for question, rows in given.items():
+            listed = rows if side == "responses" else [rows or {}]
+            yield from ((question, row) for row in _check_json_type(listed, list, side))
+    elif isinstance(given, list):  # argilla 1
+        for row in _check_json_type(given, list, side):
+            values = {row.get("question_name") or "": row.get("value")}
+            if side == "responses":  # a discarded one is listed even without an answer
+                values = _check_json_type(row.get("values"), dict, "values") or {"": None}
+            for question, value in values.items():
+                is_inner = side == "responses" and isinstance(value, dict)
+                yield question, row | {"value": value.get("value") if is_inner else value}
     else:
-        yield from _flat_responses(record)
+        yield from _list_flat(record, side)
 
 
-def _flat_responses(record: dict[str, Any]) -> _Given:
-    """Read responses of argilla 2 flattened: lists of values, users and statuses side by side."""
+def _list_flat(record: dict[str, Any], side: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """List those of argilla 2 flattened: lists of values, users and statuses side by side."""
     for key, values in record.items():
+        if side == "suggestions" and key.endswith(".suggestion") and values is not None:
+            agent = record.get(f"{key}.agent")
+            yield key.removesuffix(".suggestion"), {"value": values, "agent": agent}
         users = record.get(f"{key}.users")
-        if not key.endswith(".responses") or not isinstance(users, list):
+        if side == "suggestions" or not key.endswith(".responses") or not isinstance(users, list):
             continue
         statuses = record.get(f"{key}.status") or [None] * len(users)
         if not isinstance(values, list) or not len(values) == len(users) == len(statuses):
@@ -534,25 +531,5 @@ def _flat_responses(record: dict[str, Any]) -> _Given:
                 f"for {len(users)}. Export the file again."
             )
         for value, user, status in zip(values, users, statuses, strict=True):
-            yield key.removesuffix(".responses"), value, user, status
-
-
-def _status(response: dict[str, Any]) -> str | None:
-    status = response.get("status")
-    return status if isinstance(status, str) else None
-
-
-def _suggestions(record: dict[str, Any]) -> _Given:
-    """Read the suggestions, in any of the three shapes."""
-    given = record.get("suggestions")
-    if isinstance(given, dict):  # argilla 2
-        for question, one in given.items():
-            suggestion = _check_json_type(one, dict, "suggestions")
-            yield question, suggestion.get("value"), suggestion.get("agent"), None
-    elif isinstance(given, list):  # argilla 1
-        for suggestion in _check_json_type(given, list, "suggestions"):
-            question = suggestion.get("question_name") or ""
-            yield question, suggestion.get("value"), suggestion.get("agent"), None
-    for key, value in record.items():  # argilla 2, flattened
-        if key.endswith(".suggestion") and value is not None:
-            yield key.removesuffix(".suggestion"), value, record.get(f"{key}.agent"), None
+            row = {"value": value, "user_id": user, "status": status}
+            yield key.removesuffix(".responses"), row

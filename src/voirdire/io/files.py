@@ -52,7 +52,6 @@ __all__ = [
     "is_unicode",
     "json_lines",
     "numbered_lines",
-    "pairs_of",
     "place",
     "plain_value",
     "read_document",
@@ -552,17 +551,6 @@ def _check_quotes(text: str, pattern: re.Pattern[str], *, file: DataFile, line: 
 _DECODER = msgspec.json.Decoder()
 
 
-class _RepeatedKeys(dict[str, Any]):
-    """An object with a repeated key; `pairs` has every occurrence."""
-
-    pairs: list[tuple[str, Any]]
-
-
-def pairs_of(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return every key with its value, also those that a later one replaces."""
-    return value.pairs if isinstance(value, _RepeatedKeys) else list(value.items())
-
-
 def decode_json(text: bytes | str, *, what: str = "line", column: str | None = None) -> Any:
     """Decode one JSON value, fast where it is strict; `what` names it in a `RowError`."""
     try:
@@ -589,14 +577,14 @@ def json_lines(file: DataFile) -> Iterator[tuple[int, Any, int]]:
 
 
 def read_document(file: DataFile) -> Any:
-    """Decode a whole JSON file; keys that repeat within an object are kept."""
+    """Decode a whole JSON file; refuse a key that repeats within an object."""
     text = file.read_text().decode()
     try:
         with _json_faults(text, what="text"):
             return json.loads(
                 text,
                 parse_constant=lambda word: None if word == "NaN" else float(word),
-                object_pairs_hook=_object_of,
+                object_pairs_hook=_check_keys,
             )
     except RowError as error:
         why = error.__cause__
@@ -604,13 +592,12 @@ def read_document(file: DataFile) -> Any:
         raise InputError(f"{file.name}{line}: {error.reason}. Correct it.") from why
 
 
-def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    repeated = _RepeatedKeys(found)
-    repeated.pairs = pairs
-    return repeated
+    if len(found) < len(pairs):
+        twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise RowError(f"keys of an object must differ, got {got(twice)} twice")
+    return found
 
 
 @contextmanager

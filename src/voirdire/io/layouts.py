@@ -526,12 +526,11 @@ def _nested(table: Table, request: Request) -> tuple[list[Answer], list[str]] | 
             cell = row[column]
             if isinstance(cell, str):  # LeWiDi: the people and their labels with commas between
                 cell = dict(zip(row["annotators"].split(","), cell.split(","), strict=True))
-            for person in _people_in(cell):
-                reason = f"{person.status} response" if person.status in _DRAFTS else None
-                has_names &= person.name is not None
-                who = person.name if person.name is not None else f"{column} {person.number}"
-                asked = person.question or question
-                found.append(Answer(identity, who, asked, person.label, line, reason))
+            for name, number, asked, label, status in _people_in(cell):
+                reason = f"{status} response" if status in _DRAFTS else None
+                has_names &= name is not None
+                who = name if name is not None else f"{column} {number}"
+                found.append(Answer(identity, who, asked or question, label, line, reason))
     note = f"{table.source} names no people: they are called by their place in `{wanted[0]}`"
     return found, [] if has_names else [note]
 
@@ -539,33 +538,23 @@ def _nested(table: Table, request: Request) -> tuple[list[Answer], list[str]] | 
 _DRAFTS = ("discarded", "draft")
 
 
-class _Person(NamedTuple):
-    """A label of a person in a cell; a person without a name has a number."""
-
-    name: Any
-    number: int
-    question: str | None
-    label: Any
-    status: str | None = None
-
-
-def _people_in(cell: Any) -> list[_Person]:
-    """List the people in a cell; none where it does not hold people."""
+def _people_in(cell: Any) -> list[tuple[Any, ...]]:
+    """List the people in a cell: name, number, question, label, status; none without people."""
     if isinstance(cell, Mapping):
         lists = [value for value in cell.values() if isinstance(value, list)]
         if len(lists) == len(cell) and not {*_RATER_KEYS}.isdisjoint(cell):
             rows = zip(*cell.values(), strict=False)  # a list of objects, as some Parquet has it
             return _people_in([dict(zip(cell, values, strict=True)) for values in rows])
-        found = []
+        found: list[tuple[Any, ...]] = []
         for number, (name, value) in enumerate(cell.items(), start=1):
             if isinstance(value, Mapping):
                 scores = value.get("individual_human_scores")  # JUDGE-BENCH
                 if isinstance(scores, list):
-                    found += [_Person(None, n, name, x) for n, x in enumerate(scores, start=1)]
+                    found += [(None, n, name, x, None) for n, x in enumerate(scores, start=1)]
                 else:
-                    found += [_Person(name, number, *each) for each in value.items()]
+                    found += [(name, number, *each, None) for each in value.items()]
             elif not isinstance(value, list):
-                found.append(_Person(name, number, None, value))
+                found.append((name, number, None, value, None))
         return found
     found = []
     for number, person in enumerate(cell if isinstance(cell, list) else (), start=1):
@@ -579,7 +568,7 @@ def _people_in(cell: Any) -> list[_Person]:
             else {x: y for x, y in person.items() if x not in _RATER_KEYS}
         )
         status = person.get("status")
-        found += [_Person(name, number, *each, status) for each in labels.items()]
+        found += [(name, number, *each, status) for each in labels.items()]
     return found
 
 

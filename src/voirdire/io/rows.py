@@ -31,7 +31,6 @@ from voirdire.io.files import (
     is_unicode,
     json_lines,
     numbered_lines,
-    pairs_of,
     plain_value,
     read_document,
     split_records,
@@ -44,7 +43,6 @@ from voirdire.io.stray_rows import (
     has_total,
     name_sheets,
     note_stray_rows,
-    set_totals_aside,
 )
 from voirdire.records import Dropped
 
@@ -223,7 +221,7 @@ def stream_rows(
         table = _open_workbook(file)
         check_header(table.columns)
         return chain(((row.line or 0, row, 0) for row in table.dropped), table_rows(table))
-    return set_totals_aside(_delimited_rows(file, check_header), source=file.name)
+    return _delimited_rows(file, check_header)
 
 
 def _check_format(file: DataFile) -> None:
@@ -553,7 +551,7 @@ def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Itera
     if isinstance(document, dict):
         return (
             {**value, id_column: key} if isinstance(value, dict) else [key, value]
-            for key, value in pairs_of(document)
+            for key, value in document.items()
         )
     rule = "JSON must be a list of objects, or an object of objects by id"
     raise file.fault(f'{rule}, got {shorten(repr(document))}. Write [{{"{id_column}": ...}}].')

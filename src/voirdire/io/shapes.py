@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from msgspec.structs import replace as replace_in
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire.errors import InputError
 from voirdire.io.files import RowError, decode_json, got
 from voirdire.io.messages import (
@@ -48,7 +49,7 @@ from voirdire.io.values import is_unnamed
 from voirdire.records import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from voirdire._types import Judged
     from voirdire.io.declared import ItemReading
@@ -163,24 +164,14 @@ class ShapeFinder:
         given = self.columns.get("messages")
         self.chat_columns = _CHATS if given is None else (given,)
         self.unseen = {*self.columns.values()}
-        self._known: dict[tuple[str, ...], RowShape] = {}
+        # a hostile file may have different keys in every row
+        self.shape: Callable[[tuple[str, ...]], RowShape] = lru_cache(_MAX_SHAPES)(self._find)
         content = (
             "prompt", "response", "other", "messages", "chosen", "rejected", "ranked", "system",
             "context",
         )  # fmt: skip
         # A column that is declared for one part is not used for another.
         self._taken = {self.columns[name] for name in content if name in self.columns}
-
-    def shape(self, keys: tuple[str, ...]) -> RowShape:
-        """Return the shape of a row with these keys, nulls left out."""
-        known = self._known.get(keys)
-        if known is None:
-            if (
-                len(self._known) >= _MAX_SHAPES
-            ):  # a hostile file may have different keys in every row
-                self._known.clear()
-            known = self._known[keys] = self._find(keys)
-        return known
 
     def check_header(self, header: Sequence[str]) -> None:
         """Refuse a table whose columns can give no item at all."""
@@ -209,10 +200,7 @@ class ShapeFinder:
 
     def shown(self, header: Sequence[str]) -> str:
         """List the first columns by name."""
-        known = ", ".join(shorten(repr(column)) for column in header[:_MAX_NAMES_SHOWN])
-        more = len(header) - _MAX_NAMES_SHOWN
-        rest = f" and {more} more" if more > 0 else ""
-        return f"{known or 'none'}{rest}"
+        return list_names([shorten(repr(column)) for column in header], most=_MAX_NAMES_SHOWN)
 
     def _refuse(self, header: Sequence[str], *, missing: str, way_out: str) -> NoReturn:
         message = (
@@ -228,6 +216,7 @@ class ShapeFinder:
         return next((name for name in ours if name in keys and name not in self._taken), None)
 
     def _find(self, keys: tuple[str, ...]) -> RowShape:
+        """Find the shape of a row with these keys, nulls left out."""
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *_CHATS)
         ranked = self._key(keys, "ranked", "ranked")

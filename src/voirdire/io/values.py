@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire.errors import InputError
 from voirdire.io.rows import text_series
 from voirdire.io.stray_rows import name_sheets
@@ -276,12 +276,9 @@ def is_unnamed(column: str) -> bool:
 
 def refuse_column(table: Table, name: str, *, way_out: str) -> NoReturn:
     """Refuse a table that lacks a column."""
-    shown = ", ".join(shorten(repr(column)) for column in table.columns[:_MOST_NAMES])
-    more = len(table.columns) - _MOST_NAMES
-    rest = f" and {more} more" if more > 0 else ""
+    shown = list_names([shorten(repr(column)) for column in table.columns], most=_MOST_NAMES)
     if table.sheets:
         way_out = name_sheets(table.sheets)
     raise InputError(
-        f"{table.source}: column `{shorten(name)}` must exist, got columns {shown or 'of no name'}"
-        f"{rest}. {way_out}"
+        f"{table.source}: column `{shorten(name)}` must exist, got columns {shown}. {way_out}"
     )

@@ -33,8 +33,8 @@ def test_the_keys_go_where_the_ids_were_declared(read):
     assert table.items[0].metadata == {"id": 1}
 
 
-def test_a_key_that_repeats_is_an_id_that_repeats(read):
-    with pytest.raises(InputError, match=r"<stream>:2: item ids must be unique, got 'a' again"):
+def test_an_id_that_repeats_as_a_key_is_refused(read):
+    with pytest.raises(InputError, match=r"<stream>: keys of an object must differ, got 'a' twice"):
         read('{"a": {"response": "x"}, "a": {"response": "y"}}', format="json")
 
 
