@@ -28,7 +28,6 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, read_document
 from voirdire.io.layouts import REPLACED, Answer, find_answers, keep_rows, name_columns
 from voirdire.io.rows import (
-    Rows,
     Table,
     line_numbers,
     open_table,
@@ -65,9 +64,7 @@ def open_labels(source: Source, request: Request) -> Table:
     )
     if file.format in ("json", "jsonl"):
         return _open_json(file, shape=shape, request=request)
-    column = request.column_named("question") or "question"
-    only = None if request.question is None else (column, request.question)
-    return unflatten(open_table(file, only=only), request)
+    return unflatten(open_table(file), request)
 
 
 def unflatten(table: Table, request: Request) -> Table:
@@ -170,7 +167,8 @@ def _long_table(found: Iterable[Answer], *, source: str, notes: tuple[str, ...] 
     lines = columns.pop("line")
     counts = Counter(row.reason for row in dropped)
     notes += tuple(f"{counts[reason]:,} {_NOTES[reason]}" for reason in _NOTES if counts[reason])
-    return _table_of_columns(columns, lines, source=source, dropped=tuple(dropped), notes=notes)
+    about = {"tabular": False, "dropped": tuple(dropped), "notes": notes}
+    return Table.of(columns, line_numbers(lines), source=source, **about)
 
 
 _GROUND_TRUTH = "ground truth, which is gold and no person's"
@@ -181,15 +179,6 @@ _NOTES = {
     _SPAN: "answers are spans with offsets, which cannot be compared",
 }
 """What is said, after their number, of answers that were set aside for these reasons."""
-
-
-def _table_of_columns(
-    columns: Mapping[str, Any], lines: Sequence[int | None], *, source: str, **more: Any
-) -> Table:
-    def load(names: Sequence[str]) -> Rows:
-        return Rows(columns={name: columns[name] for name in names}, lines=line_numbers(lines))
-
-    return Table(source=source, columns=tuple(columns), load=load, tabular=False, **more)
 
 
 def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: str) -> Any:
@@ -236,13 +225,14 @@ def table_of_mapping(
     pairs = [list(answers.items()) for _, answers in by_rater]
     n_pairs = [len(each) for each in pairs]
     raters = code_names([rater for rater, _ in by_rater], source=source)
-    columns = {  # code the values where that is cheaper
+    columns: dict[str, Any] = {  # code the values where that is cheaper
         "question": CodedColumn.constant(request.single_question, sum(n_pairs)),
         "item": [item for each in pairs for item, _ in each],
         "rater": CodedColumn(raters.values, np.repeat(raters.codes, n_pairs)),
         "label": [label for each in pairs for _, label in each],
     }
-    return _table_of_columns(columns, [None] * sum(n_pairs), source=source)
+    lines = line_numbers([None] * sum(n_pairs))
+    return Table.of(columns, lines, source=source, tabular=False)
 
 
 # Label Studio -------------------------------------------------------------------------------------

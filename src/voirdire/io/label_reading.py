@@ -305,8 +305,8 @@ class _Reader:
         rows = table.load(list(needed))
         if rows.lines.is_empty() and not table.dropped:
             self._refuse_nothing("no rows")
-        cells = self.check_raters(self.melt(rows))
-        cells = self._keep_asked_question(self._keep_wanted_raters(cells))
+        cells = self.check_raters(self.melt(self._keep_asked_question(rows)))
+        cells = self._keep_wanted_raters(cells)
         if self.request.kind != "choice":
             cells = self._keep_propositions(cells)
         cells = self._keep_identified_rows(cells)
@@ -563,21 +563,22 @@ class _Reader:
         cells = replace(cells, rater=cells.rater.recode(wanted))
         return cells.where(cells.rater.codes >= 0)
 
-    def _keep_asked_question(self, cells: _Cells) -> _Cells:
+    def _keep_asked_question(self, rows: Rows) -> Rows:
         """Keep the rows of the question that the caller asked for, if there are questions."""
         asked, column = self.request.question, self.layout.columns.get("question")
         if asked is None or column is None:
-            return cells
-        values = cells.question.values
-        if not values:
-            self._refuse_nothing("none")
-        if asked not in values:
-            names = ", ".join(shorten(repr(name)) for name in values[:_MOST_NAMES])
+            return rows
+        names = code_names(rows.columns[column], source=self.table.source).series(pl.String)
+        places = (names == asked).arg_true()
+        if places.is_empty():
+            known = names.drop_nulls().unique(maintain_order=True).head(_MOST_NAMES)
+            if known.is_empty():
+                self._refuse_nothing("none")
             raise NoDataError(
                 f"{self.table.source}: column `{column}` must hold the question asked for, got "
-                f"{asked!r}. Ask for one of {names}."
+                f"{asked!r}. Ask for one of {', '.join(shorten(repr(name)) for name in known)}."
             )
-        return cells.where(cells.question.codes == values.index(asked))
+        return rows if len(places) == len(names) else rows.take(places.to_list())
 
     def _keep_propositions(self, cells: _Cells) -> _Cells:
         """Set aside questions without a threshold where others have one (no propositions)."""

@@ -27,7 +27,7 @@ from voirdire.io.criteria import META_EVALUATION, name_criterion
 from voirdire.io.declared import split_names
 from voirdire.io.files import place
 from voirdire.io.pairs import EXCHANGED, PAIRS, exchange_pairs
-from voirdire.io.rows import Rows, Table, line_numbers, table_rows
+from voirdire.io.rows import Table, table_rows
 from voirdire.io.values import refuse_column, texts
 from voirdire.records.items import IS_MET
 
@@ -206,8 +206,7 @@ def _keep_values(table: Table, column: str, values: Sequence[str]) -> Table:
         msg = f"{table.source}: column `{column}` must hold {wanted} somewhere, got {known}. "
         raise NoDataError(msg + "Correct `where`.")
     note = f"{int(keep.sum()):,} of {len(keep):,} rows of {table.source} have {column}="
-    notes = (*table.notes, note + " or ".join(values))
-    return replace(table, load=lambda names: table.load(names).where(keep), notes=notes)
+    return table.change({}, places=keep.arg_true().to_list(), notes=[note + " or ".join(values)])
 
 
 def name_columns(table: Table, request: Request) -> Table:
@@ -254,12 +253,12 @@ def _keep_latest(table: Table) -> Table:
     rows = list(zip(*(texts(columns[x], source=table.source) for x in names), strict=True))
     by_time = sorted(range(len(rows)), key=lambda n: (rows[n][2] or "", len(rows[n][3] or ""), n))
     latest = {rows[n][:2]: n for n in by_time}
-    keep = pl.Series([latest[row[:2]] == n for n, row in enumerate(rows)])
-    if keep.all():
+    places = sorted(latest.values())
+    if len(places) == len(rows):
         return table
-    note = f"{(~keep).sum():,} annotations were replaced by a later one of the same person"
-    load = table.load
-    return replace(table, load=lambda wanted: load(wanted).where(keep), notes=(*table.notes, note))
+    n_early = len(rows) - len(places)
+    note = f"{n_early:,} annotations were replaced by a later one of the same person"
+    return table.change({}, places=places, notes=[note])
 
 
 _FLAGS = {"0": False, "1": True, "false": False, "true": True, "0.0": False, "1.0": True}
@@ -292,17 +291,11 @@ def _read_flags(table: Table, request: Request) -> Table:
     if request.kind != "multilabel":
         return table
     sets: dict[Any, list[str]] = {key: [] for key in keys}
-    for key, label, flag in zip(keys, cells["label"], flags, strict=True):
+    first: dict[Any, int] = {}
+    for row, (key, label, flag) in enumerate(zip(keys, cells["label"], flags, strict=True)):
+        first.setdefault(key, row)
         sets[key] += [label] if flag and label is not None else []
-    first = {key: n for n, key in reversed(list(enumerate(keys)))}
-    keep = pl.Series([first[key] == n for n, key in enumerate(keys)])
-    load_all = table.load
-
-    def load(wanted: Sequence[str]) -> Rows:
-        kept = load_all([name for name in wanted if name != "label"]).where(keep)
-        return Rows(columns={**kept.columns, "label": list(sets.values())}, lines=kept.lines)
-
-    return replace(table, load=load)
+    return table.change({"label": list(sets.values())}, places=list(first.values()))
 
 
 def _derive(
@@ -314,24 +307,15 @@ def _derive(
     """
     if not parts or list(parts) == [name]:
         return table
-
-    def load(names: Sequence[str]) -> Rows:
-        others = [each for each in names if each != name]
-        if name not in names:
-            return table.load(others)
-        rows = table.load(list(dict.fromkeys([*others, *parts])))
-        columns = {each: rows.columns[each] for each in others}
-        series = [texts(rows.columns[each], source=table.source) for each in parts]
-        if write is not None:
-            cells = zip(*series, strict=True)
-            columns[name] = [None if None in each else write(*each) for each in cells]
-        elif len(parts) == 1:
-            columns[name] = rows.columns[parts[0]]
-        else:
-            columns[name] = pl.select(pl.concat_str(series, separator="|")).to_series()
-        return Rows(columns=columns, lines=rows.lines)
-
-    return replace(table, columns=tuple(dict.fromkeys([name, *table.columns])), load=load)
+    columns = table.load(parts).columns
+    column = columns[parts[0]]
+    if write is not None or len(parts) > 1:
+        series = [texts(columns[each], source=table.source) for each in parts]
+        column = pl.select(pl.concat_str(series, separator="|")).to_series()
+    if write is not None:
+        cells = zip(*series, strict=True)
+        column = [None if None in each else write(*each) for each in cells]
+    return table.change({name: column})
 
 
 def _name_criterion(completion: str, text: str) -> str:
@@ -579,31 +563,22 @@ _TOKEN = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s\[\]]+)""")
 
 def _spread_lists(table: Table, rater: str, label: str) -> Table:
     """Give each person of rows with parallel lists of people and labels a row of their own."""
-
-    def load(names: Sequence[str]) -> Rows:
-        rows = table.load(list(dict.fromkeys([*names, rater, label])))
-        sides = [rows.columns[rater], rows.columns[label]]
-        is_list = all(_list_in(_first_cell(side)) is not None for side in sides)
-        if not is_list or any(_list_in(x) is None for side in sides for x in side if x is not None):
-            return Rows(columns={name: rows.columns[name] for name in names}, lines=rows.lines)
-        cells = {name: list(column) for name, column in rows.columns.items()}
-        lists = [[_list_in(cell) or [] for cell in cells[name]] for name in (rater, label)]
-        for number, (people, labels) in enumerate(zip(*lists, strict=True)):
-            if len(people) != len(labels):
-                where = place(table.source, line=rows.lines[number], column=label)
-                raise InputError(
-                    f"{where} must hold a label for each of {len(people)} people in `{rater}`, "
-                    f"got {len(labels)}. Correct the lists."
-                )
-        chosen = [n for n, people in enumerate(lists[0]) for _ in people]
-        spread: dict[str, Column] = {
-            name: [column[n] for n in chosen] for name, column in cells.items()
-        }
-        spread[rater], spread[label] = (list(chain.from_iterable(side)) for side in lists)
-        lines = line_numbers([rows.lines[n] for n in chosen])
-        return Rows(columns={name: spread[name] for name in names}, lines=lines)
-
-    return replace(table, load=load)
+    rows = table.load([rater, label])
+    sides = [rows.columns[rater], rows.columns[label]]
+    is_list = all(_list_in(_first_cell(side)) is not None for side in sides)
+    if not is_list or any(_list_in(x) is None for side in sides for x in side if x is not None):
+        return table
+    lists = [[_list_in(cell) or [] for cell in side] for side in sides]
+    for number, (people, labels) in enumerate(zip(*lists, strict=True)):
+        if len(people) != len(labels):
+            where = place(table.source, line=rows.lines[number], column=label)
+            raise InputError(
+                f"{where} must hold a label for each of {len(people)} people in `{rater}`, "
+                f"got {len(labels)}. Correct the lists."
+            )
+    people, labels = (list(chain.from_iterable(side)) for side in lists)
+    places = [n for n, mine in enumerate(lists[0]) for _ in mine]
+    return table.change({rater: people, label: labels}, places=places)
 
 
 def _first_cell(column: Column) -> Any:

@@ -7,10 +7,8 @@ after the second by name: A is then the same model whoever saw which first.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from voirdire.io.rows import Rows
 from voirdire.io.values import format_name, texts
 
 if TYPE_CHECKING:
@@ -94,21 +92,15 @@ def exchange_pairs(table: Table, request: Request) -> Table:
     if exchanged and label is not None:
         exchanged = {"label": exchanged[label], label: exchanged[label]}
     exchanged[EXCHANGED] = turned
-    notes, n_turned = table.notes, turned.count("yes")
+    notes, n_turned = [], turned.count("yes")
     if pair:
         ordered = [sorted(both) if None not in both else both for both in zip(*names, strict=True)]
         exchanged |= dict(zip(pair, map(list, zip(*ordered, strict=True)), strict=True))
     if n_turned and not is_graded:
         note = f"{n_turned:,} of {len(turned):,} pairs of {table.source} were exchanged"
-        notes = (*notes, f"{note}, so that A is the first of `{pair[0]}` and `{pair[1]}` by name")
+        notes = [f"{note}, so that A is the first of `{pair[0]}` and `{pair[1]}` by name"]
 
-    def load(wanted: Sequence[str]) -> Rows:
-        others = table.load([name for name in wanted if name not in exchanged])
-        own = {name: exchanged[name] for name in wanted if name in exchanged}
-        return Rows(columns={**others.columns, **own}, lines=rows.lines)
-
-    names_of_all = tuple(dict.fromkeys([*columns, *exchanged]))
-    return replace(table, columns=names_of_all, load=load, notes=notes)
+    return table.change(exchanged, notes=notes)
 
 
 def _read_votes(

@@ -10,8 +10,8 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import accumulate, chain, compress, count
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -100,13 +100,13 @@ class Rows:
     columns: Mapping[str, Column]
     lines: pl.Series
 
-    def where(self, keep: pl.Series) -> Rows:
-        """Return the rows for which `keep` is true."""
+    def take(self, places: list[int]) -> Rows:
+        """Return the rows at these places, from 0."""
         chosen = {
-            name: list(compress(column, keep)) if isinstance(column, list) else column.filter(keep)
-            for name, column in self.columns.items()
+            name: [cells[at] for at in places] if isinstance(cells, list) else cells.gather(places)
+            for name, cells in self.columns.items()
         }
-        return Rows(columns=chosen, lines=self.lines.filter(keep))
+        return Rows(columns=chosen, lines=self.lines.gather(places))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,10 +142,36 @@ class Table:
     notes: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
 
+    @staticmethod
+    def of(columns: Mapping[str, Column], lines: pl.Series, **about: Any) -> Table:
+        """Make a table of columns in memory."""
 
-def open_table(
-    file: DataFile, *, only: tuple[str, str] | None = None, id_column: str = "item"
-) -> Table:
+        def load(names: Sequence[str]) -> Rows:
+            return Rows(columns={name: columns[name] for name in names}, lines=lines)
+
+        return Table(columns=tuple(columns), load=load, **about)
+
+    def change(
+        self,
+        columns: Mapping[str, Column],
+        *,
+        places: list[int] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Return the table of the rows at some places, with further or other columns."""
+
+        def load(names: Sequence[str]) -> Rows:
+            others = [name for name in names if name not in columns]
+            rows = self.load(others or self.columns[:1])
+            rows = rows if places is None else rows.take(places)
+            own = {x: columns[x] if x in columns else rows.columns[x] for x in names}
+            return Rows(columns=own, lines=rows.lines)
+
+        more = tuple(name for name in columns if name not in self.columns)
+        return replace(self, columns=(*more, *self.columns), load=load, notes=(*self.notes, *notes))
+
+
+def open_table(file: DataFile, *, id_column: str = "item") -> Table:
     """Open a file as a table.
 
     Parameters
@@ -153,9 +179,6 @@ def open_table(
     file : DataFile
         Cells of CSV and of workbooks are text, and blank rows of theirs are passed over. CSV that
         is neither UTF-8 nor UTF-16 is taken for Windows-1252, which `notes` then say.
-    only : tuple of str and str, optional
-        A column and its value: of Parquet on disk only those rows are loaded. Where no row has it,
-        all are there, so that whoever asked can say what there is.
     id_column : str, optional
         Where the keys go of a JSON object that holds rows by their ids.
 
@@ -168,7 +191,7 @@ def open_table(
     if file.format in ("csv", "tsv"):
         return _open_delimited(file)
     if file.format == "parquet":
-        return _open_parquet(file, only=only)
+        return _open_parquet(file)
     if file.format == "xlsx":
         return _open_workbook(file)
     if file.format == "jsonl":
@@ -482,17 +505,13 @@ def _open_workbook(file: DataFile) -> Table:
     is_row = ~numbers.is_in([row.line for row in stray])
     frame = frame.filter(is_row)[:, : len(header)]
     whole = _rows_of_frame(frame, header, lines=numbers.filter(is_row))
-
-    def load(columns: Sequence[str]) -> Rows:
-        return Rows(columns={name: whole.columns[name] for name in columns}, lines=whole.lines)
-
     notes = note_stray_rows(stray, file=file)
     if others:
         notes += (f"{file.name}: its first sheet was read. {name_sheets(others)}",)
-    return Table(
+    return Table.of(
+        whole.columns,
+        whole.lines,
         source=file.name,
-        columns=tuple(header),
-        load=load,
         blank_is_null=True,
         dropped=tuple(stray),
         notes=notes,
@@ -608,8 +627,8 @@ def _path_or_bytes(file: DataFile) -> Path | bytes:
     return file.read()
 
 
-def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
-    """Load only the needed columns, and of a file on disk only the chosen rows where possible."""
+def _open_parquet(file: DataFile) -> Table:
+    """Load only the needed columns."""
     opened = _path_or_bytes(file)
     # Through an open file, since polars takes file names for patterns.
     opening = opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened)
@@ -617,8 +636,6 @@ def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
         columns = tuple(pl.read_parquet_schema(stream))
 
     def load(needed: Sequence[str]) -> Rows:
-        if only is not None and (chosen := _chosen_rows(opened, needed, only=only)) is not None:
-            return chosen
         # by position: polars takes names such as * for patterns
         places = sorted(columns.index(column) for column in needed)
         with _explain_broken_parquet(file.name):
@@ -626,28 +643,6 @@ def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
         return _rows_of_frame(frame, [columns[at] for at in places])
 
     return Table(source=file.name, columns=columns, load=load)
-
-
-def _chosen_rows(
-    opened: Path | bytes, needed: Sequence[str], *, only: tuple[str, str]
-) -> Rows | None:
-    """Load some rows without holding the others; None where that cannot be done."""
-    column, value = only
-    number = "row_number_"
-    is_usual = all(name.isidentifier() and name != number for name in needed)  # no patterns
-    if not (isinstance(opened, Path) and is_usual and column in needed):
-        return None
-    try:
-        lazy = pl.scan_parquet(opened, glob=False, row_index_name=number, row_index_offset=1)
-        if lazy.collect_schema()[column] != pl.String:
-            return None
-        lazy = lazy.select(number, *needed).filter(pl.col(column) == value)
-        frame = lazy.collect(engine="streaming")
-    except BROKEN_PARQUET:
-        return None  # errors are reported when all rows are loaded
-    if frame.is_empty():
-        return None
-    return _rows_of_frame(frame.drop(number), needed, lines=line_numbers(frame[number]))
 
 
 def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
