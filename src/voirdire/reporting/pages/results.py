@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from voirdire._messages import shorten
 from voirdire.reporting.number_formats import is_defined
 from voirdire.reporting.pages.results_sections import list_notes
 from voirdire.reporting.pages.speech import (
-    Count,
     Decimal,
     Listing,
     Margin,
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from voirdire.studies import CertificateChange
 
 
-_NOTABLE_GAP = 0.02
 _MOST_CURVES = 8
 
 
@@ -161,17 +158,10 @@ def _power_notes(result: PowerResult) -> Iterator[Said | Verbatim]:
     """Say where the labels come from, which test is simulated, and what weakens the figures."""
     given = result.settings
     if "pilot_items" in given:
-        figures = {"judge": Name(given["judge"], 40), "alignment": Name(given["alignment"]),
-                   "items": given["pilot_items"],
-                   "annotators": given["pilot_annotators"]}  # fmt: skip
-        yield say("power.pilot", **figures)
+        yield say("power.pilot", judge=given["judge"], alignment=given["alignment"],
+                  items=given["pilot_items"], annotators=given["pilot_annotators"])  # fmt: skip
         if given["pilot_clusters"] is not None:
             yield say("power.pilot.clusters", n=given["pilot_clusters"])
-        for route in ("resampling", "noise_model"):
-            sizes = dict.fromkeys(x.n_annotators for x in result.rows if x.route == route)
-            if sizes:
-                listed = Listing(tuple(map(Count, sizes)), either=True)
-                yield say(f"power.{route}", annotators=listed)
     if "seed" in given:
         error = max(row.standard_error for row in result.rows)
         yield say("power.test", mode=given["epsilon_mode"],
@@ -181,9 +171,6 @@ def _power_notes(result: PowerResult) -> Iterator[Said | Verbatim]:
         yield say("power.few", n=least)
     for caution in result.cautions:
         yield Verbatim(caution)
-    gap = max((row.winning_rate_power - row.power for row in result.rows), default=0.0)
-    if gap >= _NOTABLE_GAP:
-        yield say("power.gap", gap=gap)
 
 
 # Certificates -------------------------------------------------------------------------------------
@@ -235,17 +222,9 @@ def certificate_view(
 
 def _changes_part(changes: Sequence[CertificateChange]) -> Part:
     columns: list[Column] = [
-        ("what", lambda row: _say_change(row.what)),
+        ("what", lambda row: Name(row.what, 80)),
         ("certified", lambda row: Name(shorten(row.certified, width=24))),
         ("now", lambda row: Name(shorten(row.found, width=24))),
     ]
     table = Table.of("certificate.changes.caption", changes, columns)
     return Part(name="certificate.changes", blocks=(table,), is_open=True)
-
-
-def _say_change(what: str) -> Said | Name:
-    """Name what changed; an ε at its end is written as every ε."""
-    place, _, epsilon = what.rpartition(" | ")
-    with suppress(ValueError):
-        return say("certificate.place", place=Name(place, 80), epsilon=float(epsilon))
-    return Name(what, 80)

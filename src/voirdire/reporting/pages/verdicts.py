@@ -101,12 +101,12 @@ def verdicts_view(rows: pl.DataFrame, *, name: str, metadata: pl.DataFrame | Non
 def _rate_tables(rates: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     """Lay out how often a judge said what: questions, then completion classes.
 
-    `share_true` and `mean` (of the probabilities) are None for questions that are not boolean;
+    `share_true` and `mean` (of the probabilities) are nan for questions that are not boolean;
     `labels` are then what was said, the most frequent first.
     """
     for is_class, key in enumerate(("verdicts.questions", "verdicts.classes")):
         rows = [row for row in rates if row["is_class"] == is_class]
-        has_shares = any(row["share_true"] is not None for row in rows)
+        has_shares = any(map(is_defined, (row["share_true"] for row in rows)))
         columns: list[Column] = [
             *("question", *(["judge"] if len({row["judge"] for row in rows}) > 1 else [])),
             *(_SHARES if has_shares else ()),
@@ -118,12 +118,8 @@ def _rate_tables(rates: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
             yield Table.of(key, rows, columns, most=_MOST_QUESTIONS, levels=levels)
 
 
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
 _SHARES: tuple[Column, ...] = (
-    ("share_track", lambda row: Track(value=_or_nan(row["share_true"]))),
+    ("share_track", lambda row: Track(value=row["share_true"])),
     ("share_true", lambda row: Percent(row["share_true"])),
     ("mean_probability", lambda row: Decimal(row["mean"], 3)),
 )
@@ -153,7 +149,9 @@ def _compute_rates(rows: pl.DataFrame) -> list[dict[str, Any]]:
         is_class=(pl.col("source") == CLASS_SOURCE).any().fill_null(value=False),
         n_answers=labels.len(),
         n_failures=(label.is_null() & pl.col("failure").is_not_null()).sum(),
-        share_true=pl.when(truth.is_in(["true", "false"]).all()).then((truth == "true").mean()),
+        share_true=pl.when(truth.is_in(["true", "false"]).all())
+        .then((truth == "true").mean())
+        .fill_null(math.nan),
         mean=pl.col("probability").mean(),
         labels=labels.value_counts(sort=True).head(_MOST_LABELS),
         n_labels=labels.n_unique(),
@@ -161,7 +159,7 @@ def _compute_rates(rows: pl.DataFrame) -> list[dict[str, Any]]:
     rates = []
     for row in counted.iter_rows(named=True):
         counts = [(each["label"], each["count"]) for each in row["labels"]]
-        is_said = row["share_true"] is None and counts
+        is_said = counts and not is_defined(row["share_true"])
         rates.append(row | {"labels": _list_labels(counts, row["n_labels"]) if is_said else None})
     return rates
 
@@ -262,11 +260,11 @@ def _write_row(row: Mapping[str, Any], several: bool) -> tuple[Any, Any, Any]:  
 def judging_view(summary: JudgingSummary) -> View:
     """Say what a run of judging answered, and what it cost."""
     calls, judge = summary.calls, summary.judge
-    same: dict[str, Any] = {"judge": judge, "is_class": False, "n_failures": 0, "share_true": None,
-                            "mean": None, "labels": None}  # fmt: skip
+    same: dict[str, Any] = {"judge": judge, "is_class": False, "n_failures": 0,
+                            "share_true": math.nan, "mean": None, "labels": None}  # fmt: skip
     rates = [
         same | {"question": row.question, "n_answers": summary.n_items - row.n_failed,
-                "n_failures": row.n_failed, "share_true": _or_none(row.share_true),
+                "n_failures": row.n_failed, "share_true": row.share_true,
                 "mean": row.mean_probability}
         for row in summary.questions
     ]  # fmt: skip
@@ -281,7 +279,7 @@ def judging_view(summary: JudgingSummary) -> View:
                              "n_failures": row.n_failed, "labels": labels})  # fmt: skip
     rates += [
         same | {"question": f"{row.behavior}.{row.completion_class}", "is_class": True,
-                "n_answers": row.n_items, "share_true": _or_none(row.share),
+                "n_answers": row.n_items, "share_true": row.share,
                 "mean": row.mean_probability}
         for row in summary.classes
         if row.n_items
@@ -321,10 +319,6 @@ def folder_view(summary: FolderSummary) -> View:
     if not summary.judged.n_items:  # nothing was judged now
         return replace(view, lead=(files,), blocks=(), notes=())
     return replace(view, lead=(files, *view.lead))
-
-
-def _or_none(value: float) -> float | None:
-    return value if is_defined(value) else None
 
 
 def _say_how(summary: JudgingSummary) -> Listing | Said:
