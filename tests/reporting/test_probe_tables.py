@@ -90,7 +90,7 @@ def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     text = " ".join(shown(report()).split())
 
     assert "style/choice colour 50 – 2.0% – – no" in text
-    own, others = "30.0% (26–34%) 20", "10.0% (6–14%) 40"
+    own, others = "30.0% (26.0–34.0%) 20", "10.0% (6.0–14.0%) 40"
     assert f"apology {own} {others} 3.00 (1.10–8.20) .040" in text
     assert "note: verbosity/padding: no item can be changed that way" in text
 

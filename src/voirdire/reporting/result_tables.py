@@ -14,8 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from voirdire.reporting.layout import rows
-from voirdire.reporting.number_formats import percent
-from voirdire.reporting.pages.speech import Argument, Interval, Name, Said, Speaker
+from voirdire.reporting.pages.speech import Argument, Name, Said, Speaker
 from voirdire.reporting.pages.view import Advice, Cards, Part, Table, Track, View, Words
 
 if TYPE_CHECKING:
@@ -33,21 +32,11 @@ _MOST_CAUTIONS = 3
 
 
 class TerminalSpeaker(Speaker):
-    """Says what a page says, ends of intervals without decimals, and all on one line."""
+    """Says what a page says, with the ends of intervals in brackets."""
 
     def __init__(self) -> None:
         super().__init__("en")
         self.phrases["cell.figure"] = "{value} ({ends})"  # a page writes the ends smaller
-
-    def between(self, ends: Interval) -> str:
-        """Write an interval."""
-        if not ends.is_share:
-            return super().between(ends)
-        low, high = (
-            percent(x).replace("−0%", "0%").removesuffix("%") for x in (ends.low, ends.high)
-        )
-        key = "interval.negative" if "−" in low + high else "interval"
-        return f"{self.phrases[key].format(low=low, high=high)}%"
 
 
 class ResultTables:
