@@ -75,32 +75,28 @@ def test_a_client_that_is_far_behind_began_again(tmp_path):
 
 
 async def recorded_runs(folder, asked, *, path="/v1/rewards"):
-    """Ask with bodies and headers; give the answers."""
+    """Ask with bodies; give the answers."""
     async with begun(golden_judge(), record=folder, missing_reward=0.0) as app:
-        return [
-            await app.ask("POST", path.format(**more), body, headers=headers)
-            for body, headers, more in asked
-        ]
+        return [await app.ask("POST", path.format(**more), body) for body, more in asked]
 
 
 def test_each_run_that_is_named_has_a_folder_of_its_own(tmp_path):
-    asked = [({"items": ITEMS, "step": n, "run": name}, {}, {}) for n, name in enumerate("abab")]
-    asked.append(({"items": ITEMS, "step": 7}, {"Voirdire-Run": "c"}, {}))
-    asked.append(({"items": ITEMS, "step": 8}, {}, {}))
+    asked = [({"items": ITEMS, "step": n, "run": name}, {}) for n, name in enumerate("abab")]
+    asked.append(({"items": ITEMS, "step": 8}, {}))
     asyncio.run(recorded_runs(tmp_path / "run", asked))
 
     steps = {
         name: [step.step for step in read_training_run(tmp_path / "run" / name).steps]
-        for name in ("a", "b", "c", ".")
+        for name in ("a", "b", ".")
     }
 
-    assert steps == {"a": [0, 2], "b": [1, 3], "c": [7], ".": [8]}
+    assert steps == {"a": [0, 2], "b": [1, 3], ".": [8]}
 
 
 def test_openrlhf_names_its_run_in_the_address(tmp_path):
     """Its client can send no header."""
     body = {"query": ["how?I'm sorry."], "prompts": ["how?"], "labels": ["refuse"]}
-    asked = [(body, {}, {"run": "one"})]
+    asked = [(body, {"run": "one"})]
     asyncio.run(recorded_runs(tmp_path / "run", asked, path="/openrlhf?run={run}"))
 
     assert sum(step.n for step in read_training_run(tmp_path / "run" / "one").steps) == 1
@@ -111,7 +107,7 @@ def test_openrlhf_names_its_run_in_the_address(tmp_path):
     "name", ["", "..", "a/b", "a.b", "-a", "x" * 65, "\u00e9", "a\n", "Completions"]
 )
 def test_a_run_is_named_by_plain_words_only(tmp_path, name):
-    asked = [({"items": ITEMS, "run": name}, {}, {})]
+    asked = [({"items": ITEMS, "run": name}, {})]
     [answer] = asyncio.run(recorded_runs(tmp_path / "run", asked))
 
     assert (answer.status, answer.code) == (422, "wrong_form")
@@ -120,7 +116,7 @@ def test_a_run_is_named_by_plain_words_only(tmp_path, name):
 
 @pytest.mark.ci
 def test_runs_without_end_are_not_recorded(tmp_path, caplog):
-    asked = [({"items": ITEMS, "run": f"r{n}"}, {}, {}) for n in range(40)]
+    asked = [({"items": ITEMS, "run": f"r{n}"}, {}) for n in range(40)]
     answers = asyncio.run(recorded_runs(tmp_path / "run", asked))
 
     assert {answer.status for answer in answers} == {200}

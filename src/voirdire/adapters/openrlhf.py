@@ -245,18 +245,11 @@ def _response(query: str, prompt: str, end_tokens: tuple[str, ...]) -> str | Non
         response = query[len(prompt) :]
         return response[: find_end(response, end_tokens)]
     rest, bare = (_BEGINNING.sub("", text, count=1) for text in (query, prompt))
+    squeezed = "".join(rest.split())
     # what tokenizers make of characters, beside leaving them as they are
     for form in (bare, unicodedata.normalize("NFC", bare), unicodedata.normalize("NFKC", bare)):
-        end = _end_of(form, rest)
-        if end is not None:
-            return rest[end : find_end(rest, end_tokens)]
+        wanted = "".join(form.split())
+        if squeezed.startswith(wanted):  # whatever the white space in and after the prompt
+            places = [n for n, character in enumerate(rest) if not character.isspace()]
+            return rest[[*places, len(rest)][len(wanted)] : find_end(rest, end_tokens)]
     return None
-
-
-def _end_of(prompt: str, query: str) -> int | None:
-    """Find where the prompt ends, whatever the white space in and after it."""
-    wanted = "".join(prompt.split())
-    if not "".join(query.split()).startswith(wanted):
-        return None
-    places = [place for place, character in enumerate(query) if not character.isspace()]
-    return [*places, len(query)][len(wanted)]

@@ -82,8 +82,32 @@ class RewardFunction(GuardedReward):
         JudgeUnavailableError
             If `give_up_after` calls in a row gave not one reward.
         """
-        about = {"base_rewards": base_rewards, "criteria": criteria, "references": references}
-        turns = _turns(prompts, completions, behaviors=behaviors, **about)
+        if isinstance(completions, str):
+            msg = f"`completions` must be a list, got {shorten(completions)!r}. Put one in a list."
+            raise InputError(msg)
+        nothing = [None] * len(completions)
+        if isinstance(behaviors, str) or behaviors is None:
+            behaviors = [behaviors] * len(completions)
+        columns: dict[str, Sequence[Any]] = {
+            "prompts": prompts,
+            "behaviors": behaviors,
+            "base_rewards": nothing if base_rewards is None else base_rewards,
+            "criteria": nothing if criteria is None else criteria,
+            "references": nothing if references is None else references,
+        }
+        for name, values in columns.items():
+            if isinstance(values, str) or len(values) != len(completions):
+                got = shorten(values) if isinstance(values, str) else len(values)
+                msg = (
+                    f"`{name}` must have one entry for each of the {len(completions)} completions, "
+                    f"got {got}. Repeat a prompt for each of its completions."
+                )
+                raise InputError(msg)
+        fields = ("response", "prompt", "behavior", "base_reward", "criteria", "reference")
+        turns = [
+            Turn(**dict(zip(fields, row, strict=True)))
+            for row in zip(completions, *columns.values(), strict=True)
+        ]
         found = self.scored(turns, step=step, adds_base=base_rewards is not None)
         self.metrics = self.step_metrics(found, turns)
         return found.rewards
@@ -122,42 +146,3 @@ def reward_function(reward: RewardModel | str | Path, **settings: Any) -> Reward
     >>> rewards.close()
     """
     return RewardFunction(reward, **settings)
-
-
-def _turns(
-    prompts: Sequence[Any],
-    completions: Sequence[Any],
-    *,
-    behaviors: Sequence[str | None] | str | None,
-    **about: Sequence[Any] | None,
-) -> list[Turn]:
-    if isinstance(completions, str):
-        msg = f"`completions` must be a list, got {shorten(completions)!r}. Put one in a list."
-        raise InputError(msg)
-    n_items = len(completions)
-    if isinstance(behaviors, str) or behaviors is None:
-        behaviors = [behaviors] * n_items
-    nothing = [None] * n_items
-    given: dict[str, Sequence[Any]] = {"prompts": prompts, "behaviors": behaviors}
-    given |= {name: nothing if values is None else values for name, values in about.items()}
-    for name, values in given.items():
-        if isinstance(values, str) or len(values) != n_items:
-            got = shorten(values) if isinstance(values, str) else len(values)
-            msg = (
-                f"`{name}` must have one entry for each of the {n_items} completions, got {got}. "
-                "Repeat a prompt for each of its completions."
-            )
-            raise InputError(msg)
-    return [
-        Turn(
-            response=said,
-            prompt=asked,
-            behavior=behavior,
-            base_reward=base,
-            criteria=criteria,
-            reference=reference,
-        )
-        for said, asked, behavior, base, criteria, reference in zip(
-            completions, *given.values(), strict=True
-        )
-    ]

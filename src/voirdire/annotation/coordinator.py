@@ -197,24 +197,20 @@ class CoordinatorPages:
 
 
 def _make_pages(pipe: Connection, url: Any, key: str, answers: Answers) -> None:
-    """Make pages until the server has ended; a study is measured once for all that it holds."""
+    """Make pages until the server has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     with suppress(AttributeError):  # elsewhere than on Windows
         os.nice(10)
     with AnnotationStore(url, makes=False) as store, suppress(EOFError, OSError):
         study = Study(store, key)
-        measured: Any = None
-        progress: Any = None
         while True:
             name, language, codes = pipe.recv()
             study.refresh(store.answers(key, after=len(study.uuids)))
-            state = len(study.uuids), len(study.items), study.seats
             if name == "labels.csv":
                 made = write_csv(study.labels(codes=codes))
             elif name == "stop.json":
                 made = json.dumps(stop_record(watch_study(study, answers, codes=codes)))
             else:
-                if state != measured:
-                    measured, progress = state, measure_study(study, answers)
+                progress = measure_study(study, answers)
                 made = html_page(progress, language=language, is_served=True)
             pipe.send(made)

@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from voirdire._types import Language
 from voirdire.annotation.coordinator import read_judges, watch_study
 from voirdire.annotation.platforms import argilla_dataset, label_studio_project
-from voirdire.annotation.study import Study, StudySettings, open_study, start_study
+from voirdire.annotation.study import StudySettings, open_study, start_study
 from voirdire.cli import options as typed
 from voirdire.cli.calls import UsageError, is_source, require, say
 from voirdire.cli.printing import print_text, progress, say_drops, start_reading
@@ -238,13 +238,24 @@ def export_command(
         _write_table(output, found.labels(codes=codes))
         if gold is not None:
             _write_table(gold, found.gold())
-        watched = None
+        asked = [row.id for row in found.questions]
         if stop is not None:
             results = watch_study(found, read_judges(found, judges), codes=codes)
-            watched = {each.question for each in results}
+            asked = [each.question for each in results]
             record = json.dumps(stop_record(results), indent=1, ensure_ascii=False)
             write_text(stop, f"{record}\n")
-        _say_next(found, output, judges=judges, stop=stop, watched=watched)
+        # questions of several kinds, or some of them, are examined one by one
+        rows = [row for row in found.questions if row.id in asked]
+        is_each = len({row.kind for row in rows}) > 1 or len(rows) < len(found.questions)
+        files = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
+        mode = found.settings.epsilon_mode
+        stopped = f" --epsilon {found.settings.epsilon:g}" if stop else ""
+        stopped += f" --epsilon-mode {mode}" if stop and mode != "additive" else ""
+        stopped += f" --stop {stop}" if stop else ""
+        for row in rows if is_each else rows[:1]:
+            question = f" --question {row.id}" if is_each or len(rows) == 1 else ""
+            say(f"Next: voirdire examine --humans {output} {files} --kind {row.kind}"
+                f"{question}{stopped}")  # fmt: skip
 
 
 def elsewhere_command(
@@ -325,24 +336,3 @@ def _write_table(path: Path, frame: pl.DataFrame) -> None:
 
     kind = verdict_format(path)
     write_bytes(path, write_csv(frame).encode() if kind == "csv" else encode_part(frame, kind))
-
-
-def _say_next(
-    study: Study,
-    output: Path,
-    *,
-    judges: Sequence[str],
-    stop: Path | None,
-    watched: set[str] | None,
-) -> None:
-    """Say how the labels are examined: questions of several kinds, or some of them, one by one."""
-    rows = [row for row in study.questions if watched is None or row.id in watched]
-    is_each = len({row.kind for row in rows}) > 1 or len(rows) < len(study.questions)
-    files = " ".join(f"--judges {file}" for file in judges) or "--judges VERDICTS"
-    settings = study.settings
-    mode = "" if settings.epsilon_mode == "additive" else f" --epsilon-mode {settings.epsilon_mode}"
-    stopped = f" --epsilon {settings.epsilon:g}{mode} --stop {stop}" if stop else ""
-    for row in rows if is_each else rows[:1]:
-        question = f" --question {row.id}" if is_each or len(rows) == 1 else ""
-        say(f"Next: voirdire examine --humans {output} {files} --kind {row.kind}"
-            f"{question}{stopped}")  # fmt: skip

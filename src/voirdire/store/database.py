@@ -98,18 +98,6 @@ def translate_errors(url: sa.URL) -> Iterator[None]:
         raise InputError(f"{shown}. {way_out}") from (None if any(secrets) else error)
 
 
-def retry_transient(attempt: Callable[[], T], transient: tuple[str, ...]) -> T:
-    """Run a function, and for a minute again after errors whose codes begin as those."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return attempt()
-        except sa.exc.OperationalError as error:
-            if not read_code(error).startswith(transient) or time.monotonic() > deadline:
-                raise
-        time.sleep(_PAUSE_S)
-
-
 def read_code(error: sa.exc.DBAPIError) -> str:
     """Return SQLite's name of an error or PostgreSQL's code; an error of neither has none."""
     name = getattr(error.orig, "sqlite_errorname", None)
@@ -296,17 +284,21 @@ class Database:
             raise InputError(f"{msg}Use the release of voirdire that made it, or another place.")
 
     def transact(self, work: Callable[[sa.Connection], T]) -> T:
-        """Run a function in a transaction of its own."""
+        """Run a function in a transaction of its own; for a minute again where it is in the way."""
         self._check_usable()
-
-        def attempt() -> T:
-            with self._engine.begin() as connection:
-                return work(connection)
-
+        deadline = time.monotonic() + _PATIENCE_S
         # A retry does no harm even after a commit whose confirmation was lost: stored calls are not
         # changed.
         with translate_errors(self.url):
-            return retry_transient(attempt, self._transient)
+            while True:
+                try:
+                    with self._engine.begin() as connection:
+                        return work(connection)
+                except sa.exc.OperationalError as error:
+                    is_passing = read_code(error).startswith(self._transient)
+                    if not is_passing or time.monotonic() > deadline:
+                        raise
+                time.sleep(_PAUSE_S)
 
     def _check_usable(self) -> None:
         # Two processes on one connection would damage the file.

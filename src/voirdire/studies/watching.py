@@ -265,9 +265,8 @@ def _make_arrays(watched: WatchedJudge) -> dict[str, Any]:
         for row in [*people, answers]
     ]
     if plan.kind == "multilabel":
-        place = {label: n for n, label in enumerate(sorted(frozenset().union(*code_of)))}
-        positions = [[place[label] for label in labels] for labels in code_of]
-        arrays["label_sets"] = stats.LabelSets.from_positions(positions, n_labels=len(place))
+        labels = sorted(frozenset().union(*code_of))
+        arrays["label_sets"] = np.array([[x in each for x in labels] for each in code_of])
     else:
         arrays["n_codes"] = len(code_of)
     if plan.kind == "pairwise":

@@ -392,9 +392,7 @@ class _Routes:
             raise RefusedError("too_slow", msg, connection="close") from None
 
     def _read_run(self, request: Request, named: str | None) -> str | None:
-        """Read which training run a request belongs to: by its body, a header, or its address."""
-        if named is None and (told := _list_header(request.scope, b"voirdire-run")):
-            named = told[0].decode("latin-1")
+        """Read which training run a request belongs to: by its body, or its address."""
         if named is None and request.scope.get("query_string"):
             named = request.query_params.get("run")
         if named is not None and (_RUN.fullmatch(named) is None or named.lower() == PARTS):

@@ -9,7 +9,7 @@ from voirdire.reporting.pages.speech import Clauses, Count, Label, Listing, Verb
 from voirdire.reporting.pages.view import Block, Part, Table, View, Words
 
 if TYPE_CHECKING:
-    from voirdire.studies import LabellingProgress, SplitClause, SplitItem, WatchedJudge
+    from voirdire.studies import LabellingProgress, SplitClause, WatchedJudge
 
 _MOST_LABELS, _MOST_NAMED = 6, 12
 _MUCH = 1_000
@@ -47,7 +47,13 @@ def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> V
         progress.clauses,
         [
             *(("in_common", _say_common), "question", "n_split"),
-            ("labels", lambda row: _count_labels(row.labels)),
+            (
+                "labels",
+                lambda row: Listing(
+                    tuple(say("items.counted", label=Label(x), n=n) for x, n in row.labels.items()),
+                    most=_MOST_LABELS,
+                ),
+            ),
             ("proposed", lambda row: Verbatim(row.sentence)),
         ],
     )
@@ -57,8 +63,8 @@ def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> V
         [
             *(["item", "question"] if len({x.question for x in progress.split}) > 1 else ["item"]),
             ("response_start", lambda row: Verbatim(row.text, width=80)),
-            ("labels_by_person", _say_labels),
-            ("notes", _say_notes),
+            ("labels_by_person", lambda row: _list_people("label", "label", row.labels, Label)),
+            ("notes", lambda row: _list_people("note", "text", row.notes, Verbatim)),
         ],
         label="column.n_split",
     )
@@ -108,18 +114,7 @@ def _say_common(row: SplitClause) -> Any:
     return say("labelling.clause.column", column=row.column, value=Label(row.value))
 
 
-def _count_labels(counts: dict[str, int]) -> Listing:
-    said = [say("items.counted", label=Label(label), n=n) for label, n in counts.items()]
-    return Listing(tuple(said), most=_MOST_LABELS)
-
-
-def _say_labels(row: SplitItem) -> Listing:
-    said = [say("labelling.split.label", name=name, label=Label(label))
-            for name, label in row.labels.items()]  # fmt: skip
-    return Listing(tuple(said), most=_MOST_NAMED)
-
-
-def _say_notes(row: SplitItem) -> Listing:
-    said = [say("labelling.split.note", name=name, text=Verbatim(text))
-            for name, text in row.notes.items()]  # fmt: skip
-    return Listing(tuple(said), most=_MOST_NAMED)
+def _list_people(key: str, figure: str, said: dict[str, str], form: Any) -> Listing:
+    rows = [say(f"labelling.split.{key}", name=name, **{figure: form(x)})
+            for name, x in said.items()]  # fmt: skip
+    return Listing(tuple(rows), most=_MOST_NAMED)
