@@ -54,7 +54,6 @@ from voirdire.reporting.pages.view import (
     View,
     Words,
 )
-from voirdire.stats.results import FINDING_MARKS
 from voirdire.studies.findings import QuestionFindings
 from voirdire.studies.whole_study import Examination
 
@@ -77,7 +76,7 @@ _STATES = {
     "worse": "failed",
     "no_evidence": "no_evidence",
 }
-_MARKS = {finding: words[0] for finding, words in FINDING_MARKS.items()}
+_MARKS = dict(zip(_STATES, "✓✓○✗?", strict=True))
 _GLOSSARY = (
     *("alternative_annotator_test", "alignment", "epsilon", "advantage_probability"),
     *("winning_rate", "outcome", "tie", "control", "ceiling", "kappa", "alpha"),
