@@ -212,10 +212,6 @@ class DataFile:
         """Return its bytes."""
         return self.join(self._unpack())
 
-    def read_text(self) -> bytes:
-        """Return its text as UTF-8."""
-        return self.join(self.decode(self._unpack()))
-
     def _unpack(self) -> Iterator[bytes]:
         """Read all blocks, but not more of a packed file than memory should hold."""
         is_plain = isinstance(self.source, str | Path) and Path(self.source).suffix not in _PACKED
@@ -233,10 +229,6 @@ class DataFile:
         if not data.strip():
             raise self.no_data("an empty file")
         return data
-
-    def lines(self) -> Iterator[tuple[int, bytes | None]]:
-        """Yield every line; see `numbered_lines`."""
-        return numbered_lines(self.decode(self.blocks()))
 
     def blocks(self) -> Iterator[bytes]:
         """Read it in blocks of a useful size, even where it yields little at a time."""
@@ -566,7 +558,7 @@ def decode_json(text: bytes | str, *, what: str = "line", column: str | None = N
 def json_lines(file: DataFile) -> Iterator[tuple[int, Any, int]]:
     """Yield line, value and size of every line that is not blank; a `Dropped` for invalid JSON."""
     rows = file.rows or range(sys.maxsize)
-    for number, text in islice(file.lines(), rows.start, rows.stop):
+    for number, text in islice(numbered_lines(file.decode(file.blocks())), rows.start, rows.stop):
         try:
             if text is None:
                 raise RowError(f"line {_TOO_LONG}")
@@ -578,7 +570,7 @@ def json_lines(file: DataFile) -> Iterator[tuple[int, Any, int]]:
 
 def read_document(file: DataFile) -> Any:
     """Decode a whole JSON file; refuse a key that repeats within an object."""
-    text = file.read_text().decode()
+    text = file.join(file.decode([file.read()])).decode()
     try:
         with _json_faults(text, what="text"):
             return json.loads(

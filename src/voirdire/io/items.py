@@ -593,26 +593,16 @@ class ItemReader:
         group = _name_at(row, shape.group) or group
         if group is None and len(drafts) > 1:
             group = name
-        cluster = _name_at(row, shape.cluster)
         metadata = {key: row[key] for key in shape.metadata}
-        brought = read_of_item(metadata) if self.reading.criteria else {}
+        shared = read_of_item(metadata) if self.reading.criteria else {}
+        shared |= {"group": group, "cluster": _name_at(row, shape.cluster)}
+        shared["behavior"] = behavior or self.reading.behavior
         for draft in drafts:
             if isinstance(draft, RowError):
                 continue
+            own: Any = {"prompt": draft.prompt, "response": draft.response, "other": draft.other}
             known = {**metadata, **draft.metadata} if draft.metadata else metadata
-            items.append(
-                Item(
-                    id=f"{name}{draft.suffix}",
-                    prompt=draft.prompt,
-                    response=draft.response,
-                    other=draft.other,
-                    behavior=behavior or self.reading.behavior,
-                    group=group,
-                    cluster=cluster,
-                    **brought,
-                    metadata=known,
-                )
-            )
+            items.append(Item(id=f"{name}{draft.suffix}", metadata=known, **own, **shared))
 
 
 def _keys(row: dict[str, Any]) -> tuple[str, ...]:

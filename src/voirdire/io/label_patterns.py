@@ -26,7 +26,7 @@ from voirdire.errors import InputError
 from voirdire.io.declared import Reading, Request
 from voirdire.io.label_reading import DEFAULT_THRESHOLD, find_layout
 from voirdire.io.layouts import find_answers, find_status_columns, keep_rows, name_columns
-from voirdire.io.rows import BROKEN_PARQUET, open_frame
+from voirdire.io.rows import explain_broken_parquet, open_frame
 from voirdire.io.values import texts
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class LabelFile:
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Read some rows at a time, columns by the names of this record."""
-        try:
+        with explain_broken_parquet(str(self.path)):
             table = pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
             names = table.collect_schema().names()
             needed = dict.fromkeys([self.item, *self.groups[0], *self.raters, self.cluster])
@@ -88,10 +88,6 @@ class LabelFile:
                 start += frame.height
                 frame.columns = wanted
                 yield frame
-        except BROKEN_PARQUET as error:
-            why = str(error).partition("\n")[0]
-            msg = f"{self.path}: must be a whole Parquet file, got {why!r}. Write it again."
-            raise InputError(msg) from error
 
 
 def find_label_file(

@@ -827,8 +827,12 @@ class _Reader:
         is_words = cells.kind in ("choice", "multilabel")
         if self.request.normalize_labels:
             columns = {"rater": cells.rater} | ({"label": cells.label} if is_words else {})
+
+            def fold(x: Any) -> Any:
+                return fold_spelling(x) if isinstance(x, str) else frozenset(map(fold_spelling, x))
+
             folded: dict[str, Any] = {
-                name: column.recode([_fold_label(value) for value in column.values])
+                name: column.recode(list(map(fold, column.values)))
                 for name, column in columns.items()
             }
             return replace(cells, **folded)
@@ -870,11 +874,3 @@ def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
             value = float(cells.threshold.values[code])
             found.setdefault(str(cells.question.values[question]), set()).add(value)
     return {question: tuple(sorted(values)) for question, values in found.items()}
-
-
-def _fold_label(value: Any) -> Any:
-    return (
-        frozenset(map(fold_spelling, value))
-        if isinstance(value, frozenset)
-        else fold_spelling(value)
-    )

@@ -58,6 +58,7 @@ __all__ = [
     "Table",
     "Value",
     "estimate_rows",
+    "explain_broken_parquet",
     "line_numbers",
     "open_frame",
     "open_table",
@@ -606,7 +607,8 @@ def table_rows(table: Table) -> FoundRows:
 
 
 @contextmanager
-def _explain_broken_parquet(source: str) -> Iterator[None]:
+def explain_broken_parquet(source: str) -> Iterator[None]:
+    """Turn what polars raises for a damaged file into our error."""
     try:
         yield
     except BROKEN_PARQUET as error:
@@ -632,13 +634,13 @@ def _open_parquet(file: DataFile) -> Table:
     opened = _path_or_bytes(file)
     # Through an open file, since polars takes file names for patterns.
     opening = opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened)
-    with _explain_broken_parquet(file.name), opening as stream:
+    with explain_broken_parquet(file.name), opening as stream:
         columns = tuple(pl.read_parquet_schema(stream))
 
     def load(needed: Sequence[str]) -> Rows:
         # by position: polars takes names such as * for patterns
         places = sorted(columns.index(column) for column in needed)
-        with _explain_broken_parquet(file.name):
+        with explain_broken_parquet(file.name):
             frame = pl.read_parquet(opened, columns=places, glob=False)
         return _rows_of_frame(frame, [columns[at] for at in places])
 
@@ -655,7 +657,7 @@ def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
     first = start = rows.start
     n_rows = _MIN_ROWS
     while start < rows.stop:
-        with _explain_broken_parquet(file.name):
+        with explain_broken_parquet(file.name):
             place = io.BytesIO(opened) if isinstance(opened, bytes) else opened
             scanned = pl.scan_parquet(place, glob=False, hive_partitioning=False)
             if start == first:
@@ -696,13 +698,10 @@ def open_frame(frame: Any, source: str) -> Table:
         message = f"{source}: columns must have unique names, got: {why}. Rename one."
         raise InputError(message) from error
     names: tuple[object, ...] = tuple(known.columns)
-    for name in names:
-        if not isinstance(name, str):
-            message = (
-                f"{source}: columns must have names of text, got {name!r}. "
-                "Rename them with `frame.columns = [...]`."
-            )
-            raise InputError(message)
+    others = [name for name in names if not isinstance(name, str)]
+    if others:
+        message = f"{source}: columns must have names of text, got {others[0]!r}. "
+        raise InputError(f"{message}Rename them with `frame.columns = [...]`.")
 
     def load(needed: Sequence[str]) -> Rows:
         found: dict[str, Column] = {name: _column(known[name]) for name in needed}

@@ -393,18 +393,14 @@ def _read_ranked(
     levels: list[float] = []
     entries = []
     for level, found in enumerate(ranked):
-        for entry in found if _is_tie(found) else [found]:
+        is_list = isinstance(found, list | tuple)
+        # a list of messages is one completion, any other one a tie
+        is_one = not is_list or any(isinstance(x, dict) and is_message(x) for x in found)
+        for entry in [found] if is_one else found:
             is_object = isinstance(entry, dict) and not is_message(entry)
             levels.append(level)
             entries.append(entry if is_object else {response: entry})
     return levels, entries
-
-
-def _is_tie(found: Any) -> bool:
-    """Return whether a value is a list of completions, and not one completion of messages."""
-    if not isinstance(found, list | tuple):
-        return False
-    return not any(isinstance(entry, dict) and is_message(entry) for entry in found)
 
 
 def _read_list(

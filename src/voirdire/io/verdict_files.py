@@ -10,9 +10,10 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from voirdire.errors import InputError
+from voirdire.io.files import FORMATS_BY_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,12 +32,6 @@ __all__ = [
 VerdictFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
 """Formats of files of verdicts."""
 
-_SUFFIXES: dict[str, VerdictFormat] = {
-    ".parquet": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-}
 _HEAD_BYTES = 1 << 18
 _MOST_ITEMS, _MOST_ROWS = 1 << 15, 1 << 17
 _BLOCK_BYTES = 1 << 23
@@ -45,11 +40,11 @@ _BLOCK_BYTES = 1 << 23
 
 def verdict_format(output: Path) -> VerdictFormat:
     """Return the format of a file of verdicts, by the ending of its name."""
-    found = _SUFFIXES.get(output.suffix.lower())
-    if found is None:
+    found: Any = FORMATS_BY_SUFFIX.get(output.suffix.lower())
+    if found not in get_args(VerdictFormat):
         msg = f"`output` must end in .parquet, .jsonl or .csv, got {str(output)!r}. Rename it."
         raise InputError(msg)
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 def encode_part(frame: pl.DataFrame, written_as: VerdictFormat) -> bytes:

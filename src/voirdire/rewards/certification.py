@@ -295,13 +295,13 @@ class _Form(Form):
     stop: list[dict[str, Any]] | None = None
 
 
-def read_certificate(path: str | Path) -> Certificate:
+def read_certificate(path: Certificate | str | Path) -> Certificate:
     """Read a certificate that `voirdire examine --certificate` wrote.
 
     Parameters
     ----------
     path : str or path
-        A JSON file of at most 64 MiB.
+        A JSON file of at most 64 MiB; a certificate is returned as it is.
 
     Returns
     -------
@@ -317,6 +317,8 @@ def read_certificate(path: str | Path) -> Certificate:
     -----
     The hash shows that a file was changed, not who wrote it: nothing is signed.
     """
+    if isinstance(path, Certificate):
+        return path
     return make_certificate(read_document(path, what="a certificate", layout="json"))
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
@@ -44,6 +43,7 @@ from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Criterion, Dropped, Item
@@ -204,7 +204,7 @@ def score_criteria(
     rule = CriteriaRule(negative=meaning, must=must, clip=clip, tags=tags[:_MOST_TAGS])
     states: dict[str, str] | None = None
     if require_certified:
-        read = [read_certificate(x) if isinstance(x, str | Path) else x for x in certificates]
+        read = list(map(read_certificate, certificates))
         named = {str(row.get("question")) for x in read for row in x.examinations}
         named -= {*rubric.propositions}
         states = dict(find_certified_tags(read, stored.verdicts, rubric, tags=sorted(named)))
@@ -397,23 +397,19 @@ def reward_of_criteria(
     if plan.judge.name == RULES and n_without_rule:
         msg = f"`judge` must be a language model, got 'rules': {n_without_rule:,} criteria"
         raise InputError(f"{msg} have no rule in code.")
+    first = f" (the first: {shorten(dropped[0].reason)})" if dropped else ""
+    unread = f"cannot be read{first}", len(dropped)
     unpaid = "have no positive points", n_unpaid[negative or "met_is_bad"]
-    unread = "cannot be read", len(dropped)
     for why, n in filter(itemgetter(1), (unread, unpaid)):
-        first = f" (the first: {shorten(dropped[0].reason)})" if why == unread[0] else ""
-        msg = f"{n:,} rows of {source} {why}{first}: their responses will get no reward"
+        msg = f"{n:,} rows of {source} {why}: their responses will get no reward"
         warnings.warn(msg, UserWarning, stacklevel=2)
-    weights = BehaviorReward(behavior=CRITERIA, weights={SCORE: 1.0})
     return RewardModel(
         name=name,
         rubric=plan.rubric,
         judge=describe_judge(plan, made_from=judge),
-        behaviors={CRITERIA: weights},
+        behaviors={CRITERIA: BehaviorReward(behavior=CRITERIA, weights={SCORE: 1.0})},
         criteria=CriteriaRule(negative=negative, must=must, clip=clip, tags=tags[:_MOST_TAGS]),
-        certificates=tuple(
-            read_certificate(each) if isinstance(each, str | Path) else each
-            for each in certificates
-        ),
+        certificates=tuple(map(read_certificate, certificates)),
         created=write_time(),
         versions=list_versions(),
     )

@@ -285,11 +285,11 @@ def check_rubric(
             f"{source}: must hold rows with criteria in a column such as 'criteria', got none{why}."
         )
         raise NoDataError(msg)
-    told: dict[str, Any] = {"settings": settings, "progress": progress}
-    replies = StoredReplies(store, retry_failures)
     by_model = ModelReading()
     if judge is not None:
-        by_model = read_by_model(source, layout, judge=judge, replies=replies, **told)
+        about: Any = {"judge": judge, "settings": settings, "progress": progress}
+        replies = StoredReplies(store, retry_failures)
+        by_model = read_by_model(source, layout, replies=replies, **about)
     elif settings:
         check_names(settings, (), of="check_rubric")
     findings = [*known.list_findings(negative, by_model)]

@@ -146,17 +146,16 @@ def read_by_model(
                     yield item
 
     with open_if_paid(replies, plan) as opened:
-        record = RunRecord(plan, progress)
-        for item, answers in _ask(stream(), plan, replies=opened, record=record):
-            found.add_list(item, answers)
-        calls = [record.summarize_calls()]
-        if found.doubtful:
-            spent = 0.0 if calls[0] is None else calls[0].cost or 0.0
-            plan = reduce_cost(plan, spent)
+        calls: list[CallSummary] = []
+        for items, add in ((stream(), found.add_list), (found.doubtful, found.add_pairs)):
+            if calls and not found.doubtful:
+                break
             record = RunRecord(plan, progress)
-            for item, answers in _ask(found.doubtful, plan, replies=opened, record=record):
-                found.add_pairs(item, answers)
-            calls.append(record.summarize_calls())
+            for item, answers in _ask(items, plan, replies=opened, record=record):
+                add(item, answers)
+            if (summary := record.summarize_calls()) is not None:
+                calls.append(summary)
+                plan = reduce_cost(plan, summary.cost or 0.0)
     return ModelReading(
         judge=plan.judge.name,
         chances={kind: {text: sum(row) / len(row) for text, row in rows.items()}
@@ -164,7 +163,7 @@ def read_by_model(
         pairs=found.pairs,
         n_lists=found.n_lists,
         n_unread=len(found.unread),
-        calls=tuple(row for row in calls if row is not None),
+        calls=tuple(calls),
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from voirdire.rewards.verdict_source import JudgeSource, collect_rests, open_ver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -234,9 +234,7 @@ def fit_reward(
     rubric = load_behavior_rubric(rubric)
     check_behavior(reading.behavior, rubric)
     choices = choose_features(rubric, settings)
-    read_certificates = tuple(
-        read_certificate(one) if isinstance(one, str | Path) else one for one in certificates
-    )
+    read_certificates = tuple(map(read_certificate, certificates))
     answers = [name for row in choices.values() for name in row.features.answers]
     questions = find_number_questions(rubric, answers)
     judge_or_local: JudgeLike = "local" if judge is None else judge
