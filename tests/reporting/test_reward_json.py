@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from examined_reward import examined_reward
-from voirdire import studies
+from voirdire import stats, studies
 from voirdire.errors import InputError
 from voirdire.records import Dropped
 from voirdire.reporting import from_json, to_json
@@ -37,7 +37,7 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
         "nonsense": studies.PaidNonsense,
         "drives": studies.FeatureDrive,
         "bench": studies.BenchSubset,
-        "notes": studies.RewardNote,
+        "notes": stats.Caution,
         "dropped": Dropped,
     }
     for key, kind in kinds.items():

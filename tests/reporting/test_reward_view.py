@@ -15,7 +15,8 @@ from voirdire.reporting import (
     html_page,
 )
 from voirdire.reporting.pages.reward import reward_view
-from voirdire.studies import RewardExamination, RewardNote
+from voirdire.stats import Caution
+from voirdire.studies import RewardExamination
 from whole_json import whole
 
 CONTENT = json.loads(Path(__file__).with_name("examined_reward.json").read_text("utf-8"))
@@ -353,7 +354,7 @@ def test_many_behaviors_and_subsets_are_cut_and_it_is_said():
 
 def test_a_terminal_has_the_findings_and_with_details_every_table():
     examination = examined_reward()
-    note = RewardNote(code="dead_features", sentence="A fourth note.", figures={})
+    note = Caution(code="dead_features", sentence="A fourth note.", figures={})
     examination = replace(examination, notes=(*examination.notes, note))
 
     brief, full = (

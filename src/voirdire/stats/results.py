@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from voirdire._messages import shorten
+from voirdire._messages import list_names, shorten
 from voirdire._types import (  # noqa: TC001  # what reads the JSON looks at the types
     EpsilonMode,
     Finding,
@@ -235,19 +235,21 @@ def format_p(p_value: float) -> str:
 
 
 @cache
-def _read_sentences() -> dict[str, str]:
-    """Read the sentences of cautions, by code."""
+def read_sentences() -> dict[str, str]:
+    """Read the sentences of cautions by code; of a reward the weightiest first."""
     text = files("voirdire").joinpath("data", "cautions.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
 
 class _Sentences(string.Formatter):
-    """Writes counts with their nouns, labels and p-values as the other sentences do."""
+    """Writes counts with their nouns, lists, labels and p-values as the other sentences do."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec.startswith("#"):
             one, _, many = format_spec[1:].partition("|")
-            return f"{value} {one if value == 1 else many}"
+            return f"{value:,} {one if value == 1 else many or one + 's'}"
+        if format_spec == "list":
+            return list_names(value, most=8)
         if format_spec == "label":
             return repr(shorten(value))
         if format_spec == "p":
@@ -263,7 +265,7 @@ def make_caution(code: str, words: Mapping[str, Any] | None = None, /, **figures
         whom = ", ".join(repr(shorten(name)) for name in figures["annotators"])
         more = figures.get("n", 0) - len(figures["annotators"])
         given = {"whom": f"{whom} and {more} more" if more > 0 else whom} | given
-    sentence = _Sentences().vformat(_read_sentences()[code], (), figures | given)
+    sentence = _Sentences().vformat(read_sentences()[code], (), figures | given)
     return Caution(code=code, sentence=sentence, figures=figures)
 
 

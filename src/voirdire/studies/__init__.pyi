@@ -39,7 +39,6 @@ from voirdire.studies.reward.result import PaidNonsense as PaidNonsense
 from voirdire.studies.reward.result import RateEstimate as RateEstimate
 from voirdire.studies.reward.result import RefusalErrors as RefusalErrors
 from voirdire.studies.reward.result import RewardExamination as RewardExamination
-from voirdire.studies.reward.result import RewardNote as RewardNote
 from voirdire.studies.reward.result import Signal as Signal
 from voirdire.studies.reward.settings import RewardExaminationSettings as RewardExaminationSettings
 from voirdire.studies.rubric_check import CriterionFinding as CriterionFinding

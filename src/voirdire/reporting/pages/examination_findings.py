@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.stats import AltTestResult, Caution
     from voirdire.studies.findings import DisputedItem, QuestionFindings
-    from voirdire.studies.reward.result import RewardNote
 
 
 _CLOSE = 0.1
@@ -293,7 +292,7 @@ _WORDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def say_coded(prefix: str, note: Caution | RewardNote) -> Said | Verbatim:
+def say_coded(prefix: str, note: Caution) -> Said | Verbatim:
     """Say a note of the record with its figures; in its own sentence where one is missing."""
     key, figures = f"{prefix}.{note.code}", dict[str, Any]()
     if not has_sentence(key):

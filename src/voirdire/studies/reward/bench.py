@@ -11,7 +11,7 @@ import numpy as np
 from voirdire.errors import NoDataError
 from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.settings import ComparisonLayout
-from voirdire.studies.reward.notes import write_note
+from voirdire.stats.results import make_caution
 from voirdire.studies.reward.ranking import PromptResamples, compute_mean, find_errors
 from voirdire.studies.reward.responses import (
     Part,
@@ -22,12 +22,10 @@ from voirdire.studies.reward.responses import (
 from voirdire.studies.reward.result import BenchSubset
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
-    from voirdire.studies.reward.result import RewardNote
+
 
 __all__ = ["check_bench"]
 
@@ -65,38 +63,29 @@ def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     n_prompts, n_seen, _ = find_seen_prompts(reward, compared)
     notes = []
     if n_seen:
-        notes.append(write_note("bench_seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
+        notes.append(make_caution("bench_seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
     if reward.uses_base and not rated.has_base:
-        notes.append(write_note("bench_base_missing"))
-    n_without = sum(items[place].behavior is None for place in pairs[~is_complete, 0].tolist())
-    notes += _note_missing(subsets, is_complete, n_without=n_without)
+        notes.append(make_caution("bench_base_missing"))
+    if not is_complete.all():  # what the accuracy would be if each missing pair was wrong
+        total = next(row for row in subsets if row.subset is None and row.signal == "total")
+        n_right = total.accuracy.value * is_complete.sum() if is_complete.any() else 0.0
+        n_without = sum(items[x].behavior is None for x in pairs[~is_complete, 0].tolist())
+        why = f" ({n_without:,} have no behavior, so that no weights apply)" if n_without else ""
+        missing = make_caution(
+            "bench_missing",
+            {"why": why},
+            n_missing=int((~is_complete).sum()),
+            n_pairs=int(is_complete.size),
+            n_without_behavior=n_without,
+            worst_case=float(n_right / is_complete.size),
+        )
+        notes.append(missing)
     return Part(
         figures={"bench": tuple(subsets)},
         notes=notes,
         dropped=(*data.dropped, *rated.dropped),
         settings={},
     )
-
-
-def _note_missing(
-    subsets: Sequence[BenchSubset], is_complete: NDArray[np.bool_], *, n_without: int
-) -> list[RewardNote]:
-    """Say what the accuracy of the total reward would be if each missing pair was wrong."""
-    if is_complete.all():
-        return []
-    total = next(row for row in subsets if row.subset is None and row.signal == "total")
-    n_right = total.accuracy.value * is_complete.sum() if is_complete.any() else 0.0
-    why = f" ({n_without:,} have no behavior, so that no weights apply)" if n_without else ""
-    return [
-        write_note(
-            "bench_missing",
-            words={"why": why},
-            n_missing=int((~is_complete).sum()),
-            n_pairs=int(is_complete.size),
-            n_without_behavior=n_without,
-            worst_case=float(n_right / is_complete.size),
-        )
-    ]
 
 
 def _estimate_subsets(

@@ -17,9 +17,10 @@ from voirdire.rewards.comparisons.data import (
 from voirdire.rewards.comparisons.pairs import pairs_of
 from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.fitting.judged_comparisons import assign_behaviors, settle_orders
+from voirdire.stats.results import make_caution
 from voirdire.studies.reward.drives import describe_drives
 from voirdire.studies.reward.nonsense import describe_guards, search_nonsense
-from voirdire.studies.reward.notes import note_drives, note_errors, note_nonsense, write_note
+from voirdire.studies.reward.notes import note_drives, note_errors, note_nonsense
 from voirdire.studies.reward.ranking import PromptResamples, compute_error_rates, list_errors
 from voirdire.studies.reward.refusals import count_refusal_errors, find_refusal_expression
 from voirdire.studies.reward.responses import (
@@ -32,14 +33,14 @@ from voirdire.studies.reward.responses import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
-    from voirdire.rewards.model import RewardModel
+    from voirdire.stats import Caution
     from voirdire.studies.reward.responses import ExaminationRequest
-    from voirdire.studies.reward.result import RewardNote
+
 
 __all__ = ["examine_comparisons"]
 
@@ -69,13 +70,13 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
     is_test = np.array([split == "test" for split in read.splits], dtype=bool)
     notes = []
     if is_test.any() and not is_test.all():
-        notes.append(write_note("train_left_out", n=int((~is_test).sum())))
+        notes.append(make_caution("train_left_out", n=int((~is_test).sum())))
         read = select_completions(read, is_test)
     judged = judge_responses(read.items, request, verdicts)
     is_labelled = _says_what_is_better(read)
     if not is_labelled:
         read = labelled_by_class(read, judged, rubric=reward.rubric)
-        notes.append(write_note("labels_from_classes"))
+        notes.append(make_caution("labels_from_classes"))
     asked_orders = request.settings.orders
     fit_orders = {} if "*" in asked_orders else reward.settings.get("orders") or {}
     orders = settle_orders(
@@ -105,19 +106,18 @@ def examine_comparisons(source: Any, request: ExaminationRequest, verdicts: Any)
         "guards": describe_guards(comparisons, resamples),
     }
     if not is_known:
-        notes.append(write_note("held_out_unknown"))
+        notes.append(make_caution("held_out_unknown"))
     if n_seen:
-        notes.append(write_note("seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
+        notes.append(make_caution("seen_prompts", n_seen=n_seen, n_prompts=n_prompts))
     statuses = certified(reward)
     uncertified = [x for x in list_paying_propositions(reward) if not statuses[x].is_valid]
     notes += [
-        *_note_judge(reward, judged),
-        *_note_comparisons(comparisons),
+        *_note_comparisons(comparisons, judged),
         *note_errors(figures["error_rates"]),
         *note_drives(figures["drives"], uncertified),
     ]
     if find_refusal_expression(reward.rubric) is None and not figures["refusals"]:
-        notes.append(write_note("no_refusals"))
+        notes.append(make_caution("no_refusals"))
     if request.settings.n_nonsense:
         found, searched, more = search_nonsense(
             comparisons, request, judged, is_stored=verdicts is not None
@@ -212,38 +212,25 @@ def _rate_completions(
     )
 
 
-def _note_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
-    """Say where the verdicts are not those of the reward's own judge."""
-    expected = reward.judge
-    if not judged.fingerprint or expected.fingerprint in ("", judged.fingerprint):
-        return []
-    return [
-        write_note(
-            "other_judge",
-            words={"own": expected.name},
-            judge=judged.judge,
-            fingerprint=judged.fingerprint,
-            expected=expected.fingerprint,
-        )
-    ]
-
-
-def _note_comparisons(comparisons: RatedComparisons) -> list[RewardNote]:
-    """Say what is missing in the comparisons."""
-    notes = []
-    reward, rated = comparisons.reward, comparisons.rated
+def _note_comparisons(comparisons: RatedComparisons, judged: Verdicts) -> Iterator[Caution]:
+    """Say what is missing in the comparisons, and whose verdicts are not of the reward's judge."""
+    reward, rated, expected = comparisons.reward, comparisons.rated, comparisons.reward.judge
+    if judged.fingerprint and expected.fingerprint not in ("", judged.fingerprint):
+        found = {"judge": judged.judge, "fingerprint": judged.fingerprint}
+        words = {"own": expected.name}
+        yield make_caution("other_judge", words, **found, expected=expected.fingerprint)
     uncompared = [row.behavior for row in comparisons.behaviors if not row.better.size]
     uncompared += [name for name in reward.behaviors if name not in rated.scores.features]
     if uncompared:
-        notes.append(write_note("no_comparisons", behaviors=tuple(uncompared)))
+        yield make_caution("no_comparisons", behaviors=tuple(uncompared))
     n_prompts = {row.behavior: len(set(row.prompts.tolist())) for row in comparisons.behaviors}
     n_prompts = {name: n for name, n in n_prompts.items() if 0 < n < FEW_PROMPTS}
     if n_prompts:
-        notes.append(write_note("few_prompts", prompts=n_prompts, least=FEW_PROMPTS))
+        shown = {"prompts": [f"{name} ({n})" for name, n in n_prompts.items()]}
+        yield make_caution("few_prompts", shown, prompts=n_prompts, least=FEW_PROMPTS)
     if reward.uses_base and not rated.has_base:
-        notes.append(write_note("base_missing"))
+        yield make_caution("base_missing")
     if comparisons.has_unused_base:
-        notes.append(write_note("base_not_in_fit"))
+        yield make_caution("base_not_in_fit")
     if rated.n_not_behind:
-        notes.append(write_note("behind_refusals_not_judged", n=rated.n_not_behind))
-    return notes
+        yield make_caution("behind_refusals_not_judged", n=rated.n_not_behind)

@@ -15,9 +15,10 @@ from voirdire.judging.binding import check_behavior
 from voirdire.rewards.against_demands import find_paid_against_demands
 from voirdire.rewards.certification import certified, list_paying_propositions
 from voirdire.rewards.reward_file import load_reward
+from voirdire.stats.results import make_caution
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.comparisons import examine_comparisons
-from voirdire.studies.reward.notes import sort_notes, write_note
+from voirdire.studies.reward.notes import sort_notes
 from voirdire.studies.reward.ranking import PromptResamples
 from voirdire.studies.reward.responses import ExaminationRequest
 from voirdire.studies.reward.result import FigureChange, RewardExamination
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from voirdire.judging import JudgingProgress
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
+    from voirdire.stats import Caution
     from voirdire.studies.reward.responses import NamedColumn, Part
-    from voirdire.studies.reward.result import RewardNote
+
 
 __all__ = ["examine_reward"]
 
@@ -188,7 +190,7 @@ def examine_reward(
     conditions = " ".join(row.sentence for row in other.notes if row.code in _CONDITIONS)
     if conditions:
         name = other.reward["name"]
-        notes.append(write_note("against_conditions", name=name, conditions=conditions))
+        notes.append(make_caution("against_conditions", name=name, conditions=conditions))
     return replace(
         examination,
         against={key: other.reward[key] for key in ("name", "content_hash")},
@@ -210,7 +212,7 @@ def _examine(
         "is_held_out": False,
     }
     recorded: dict[str, Any] = {name: getattr(request.settings, name) for name in _FIGURES}
-    notes: list[RewardNote] = []
+    notes: list[Caution] = []
     dropped: list[Dropped] = []
     columns: dict[str, NamedColumn] = {}
     for done, (examine, name, source, judged) in enumerate(work):

@@ -25,7 +25,7 @@ from voirdire.rewards.search import (
     wrap_in_refusals,
 )
 from voirdire.rewards.verdict_source import plan_judge
-from voirdire.studies.reward.notes import write_note
+from voirdire.stats.results import make_caution
 from voirdire.studies.reward.ranking import find_errors
 from voirdire.studies.reward.refusals import find_error_kind
 from voirdire.studies.reward.result import (
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.scores import Scores
+    from voirdire.stats import Caution
     from voirdire.studies.reward.ranking import Column, PromptResamples
     from voirdire.studies.reward.responses import ExaminationRequest, RatedComparisons
-    from voirdire.studies.reward.result import NonsenseKind, RewardNote
+    from voirdire.studies.reward.result import NonsenseKind
 
 __all__ = ["describe_guards", "search_nonsense"]
 
@@ -69,7 +70,7 @@ class _Prompt:
 
 def search_nonsense(
     comparisons: RatedComparisons, request: ExaminationRequest, judged: Verdicts, *, is_stored: bool
-) -> tuple[dict[str, Any], dict[str, Column], list[RewardNote]]:
+) -> tuple[dict[str, Any], dict[str, Column], list[Caution]]:
     """Search and try nonsense; also give which prompts were paid for it, by kind.
 
     A judge in this process is asked about every guess. For a language model the search climbs with
@@ -85,13 +86,13 @@ def search_nonsense(
             ).fingerprint
         )
         if not is_own:
-            return {}, {}, [write_note("nonsense_not_searched")]
+            return {}, {}, [make_caution("nonsense_not_searched")]
     prompts = _draw_prompts(comparisons, request.settings.n_nonsense, seed)
     if not prompts:
         return {}, {}, []
     is_free = isinstance(plan_judge(reward, judge).judge, Judge)
     texts, code = _write_texts(comparisons, prompts), ""
-    notes: list[RewardNote] = []
+    notes: list[Caution] = []
     try:
         climb = partial(_pay, request, judge if is_free else "local")
         texts = _search(comparisons, prompts, climb, seed=seed) + texts
@@ -103,10 +104,10 @@ def search_nonsense(
     items = [msgspec.structs.replace(each.item, response=text) for _, each, text in texts]
     paid = _pay(request, judge, items).rule_rewards
     if code:
-        notes.append(write_note(code, n=len(items)))
+        notes.append(make_caution(code, n=len(items)))
     n_foreign = sum(is_foreign(read_question(each.item)) for each in prompts)
     if n_foreign and reward.gate is not None:
-        notes.append(write_note("gate_abstains", n=n_foreign, n_prompts=len(prompts)))
+        notes.append(make_caution("gate_abstains", n=n_foreign, n_prompts=len(prompts)))
     is_paid = np.isfinite(paid)
     figures, columns = _sum_up([x for x, is_so in zip(texts, is_paid, strict=True) if is_so],
                                paid[is_paid])  # fmt: skip

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scores import Scores
-    from voirdire.studies.reward.result import RewardNote, Signal
+    from voirdire.stats import Caution
+    from voirdire.studies.reward.result import Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
 __all__ = [
@@ -72,7 +73,7 @@ class Part:
     """
 
     figures: Mapping[str, Any]
-    notes: Sequence[RewardNote]
+    notes: Sequence[Caution]
     dropped: Sequence[Dropped]
     settings: Mapping[str, Any]
     columns: Mapping[str, NamedColumn] = field(default_factory=dict)

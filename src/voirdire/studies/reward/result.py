@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from voirdire._types import Share  # noqa: TC001  # as above
 from voirdire.records.items import Dropped  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
+from voirdire.stats import Caution  # noqa: TC001  # as above
 
 __all__ = [
     "REWARD_EXAMINATION_SCHEMA",
@@ -26,7 +27,6 @@ __all__ = [
     "RateEstimate",
     "RefusalErrors",
     "RewardExamination",
-    "RewardNote",
     "Signal",
 ]
 
@@ -326,25 +326,6 @@ class FigureChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewardNote:
-    """Something that the reader should know.
-
-    Attributes
-    ----------
-    code : str
-        For machines and translations, such as ``"dead_features"``.
-    sentence : str
-        In English.
-    figures : mapping of str to object
-        The figures and names in it.
-    """
-
-    code: str
-    sentence: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class RewardExamination(Tabular, rows="error_rates"):
     """The examination of a reward; its fields are the keys of its JSON, where nan is null.
 
@@ -377,7 +358,7 @@ class RewardExamination(Tabular, rows="error_rates"):
         `name` and `content_hash` of the reward that it is held against.
     changes : tuple of FigureChange
         Figures beside those of that reward.
-    notes : tuple of RewardNote
+    notes : tuple of voirdire.stats.Caution
         What the reader should know, the weightiest first.
     dropped : tuple of Dropped
         What was set aside, each with its reason.
@@ -403,7 +384,7 @@ class RewardExamination(Tabular, rows="error_rates"):
     bench: tuple[BenchSubset, ...] = field(default=(), repr=False)
     against: Mapping[str, str] | None = field(default=None, repr=False)
     changes: tuple[FigureChange, ...] = field(default=(), repr=False)
-    notes: tuple[RewardNote, ...] = ()
+    notes: tuple[Caution, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
