@@ -342,7 +342,15 @@ class _Part:
             rho, rho_lost, rho_human = crowd.advantages
         results = []
         for number, (annotators, uncertainty) in enumerate(zip(rows, uncertainties, strict=True)):
-            finding, because = self._decide(place, lost, number, crowd)
+            finding: Finding
+            if crowd is not None and crowd.tests:
+                finding, because = decide_in_crowd(crowd, number, mode=settings.mode)
+            else:
+                finding, because = decide_outcome(
+                    lost, judge, number, yardsticks=self.yardsticks, gap=gap
+                )
+                if crowd is not None:
+                    because = explain_untestable(crowd, min_items=settings.min_items)
             outcome: Outcome = "failed" if finding == "not_shown" or finding == "worse" else finding
             winning_rate = lost.exact_winning_rate[judge, number].item()
             winning_rate_bh = lost.winning_rate_bh[judge, number].item()
@@ -400,20 +408,6 @@ class _Part:
             )
             results.append(result)
         return results
-
-    def _decide(
-        self, place: int, lost: Figures, number: int, crowd: Crowd | None
-    ) -> tuple[Finding, Caution]:
-        """Decide what is found of a judge at one ε, and say why: in a crowd by the crowd's test."""
-        if crowd is not None and crowd.tests:
-            return decide_in_crowd(crowd, number, mode=lost.settings.mode)
-        gap = self.gaps[place] if self.gaps else None
-        finding, because = decide_outcome(
-            lost, self.judges[place], number, yardsticks=self.yardsticks, gap=gap
-        )
-        if crowd is not None:
-            because = explain_untestable(crowd, min_items=lost.settings.min_items)
-        return finding, because
 
 
 def _annotator_rows(

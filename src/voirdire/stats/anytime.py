@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._types import EpsilonMode
-from voirdire._validation import check_choice, check_count
+from voirdire._validation import check_choice, check_count, check_names
 from voirdire.errors import InputError
 from voirdire.stats.comparison import compare_labels
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME, TIE
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import AlignmentName
-    from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["AnytimeResult", "Forecast", "anytime_test", "forecast_anytime"]
 
@@ -37,6 +34,11 @@ _ENOUGH = 20.0
 _TIES = np.array([0.5, 0.7, 0.8, 0.9, 0.95])
 _SHARES = np.array([0.05, 0.1, 0.2, 0.4, 0.6, 0.8])
 """Shares of ties that bets are made for, and shares of the wealth that are bet on a constant."""
+
+_OF_LABELS = (
+    *("alignment", "label_sets", "values", "n_codes", "failed"),
+    *("clusters", "largest_cluster"),
+)
 
 _MOST_BET = 0.9
 _FEWEST_FORECAST, _PSEUDO_ITEMS, _MOST_LOOKS = 20, 2, 500
@@ -123,13 +125,7 @@ def anytime_test(
     constants: ArrayLike,
     epsilon: float = 0.2,
     epsilon_mode: EpsilonMode = "additive",
-    alignment: AlignmentName | VectorizedScore = "accuracy",
-    label_sets: ArrayLike | LabelSets | None = None,
-    values: Sequence[Any] | None = None,
-    n_codes: int | None = None,
-    failed: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    largest_cluster: int | None = None,
+    **labels: Any,
 ) -> AnytimeResult:
     r"""Examine a judge against annotators, with a right to stop at any item.
 
@@ -145,12 +141,11 @@ def anytime_test(
         ``"neg_rmse"``. They are fixed before the first label.
     epsilon, epsilon_mode
         The margin, as in `TestPlan`; one.
-    alignment, label_sets, values, n_codes, failed
-        As for `alt_test`. An item that the judge failed on is lost.
-    clusters : array_like of int, shape (n_items,), optional
-        Which independent unit each item belongs to; the items of one lie together.
-    largest_cluster : int, optional
-        Items of the largest unit of the study, fixed before it; needed with `clusters`.
+    **labels
+        `alignment`, `label_sets`, `values`, `n_codes`, `failed` and `clusters` as for `alt_test`.
+        An item that the judge failed on is lost; the items of a cluster lie together.
+        `largest_cluster` is the number of items of the largest one of the study, fixed before it,
+        and needed with `clusters`.
 
     Returns
     -------
@@ -188,19 +183,9 @@ def anytime_test(
     >>> found.stopped_at, found.shown
     (24, (0, 1, 2))
     """
-    bets = _make_bets(
-        judge,
-        humans,
-        constants=constants,
-        plan=TestPlan(epsilon=epsilon, epsilon_mode=epsilon_mode, n_resamples=0),
-        alignment=alignment,
-        label_sets=label_sets,
-        values=values,
-        n_codes=n_codes,
-        failed=failed,
-        clusters=clusters,
-        largest_cluster=largest_cluster,
-    )
+    check_names(labels, _OF_LABELS, of="anytime_test")
+    plan = TestPlan(epsilon=epsilon, epsilon_mode=epsilon_mode, n_resamples=0)
+    bets = _make_bets(judge, humans, constants=constants, plan=plan, **labels)
     seats, against = np.cumsum(bets.seats, axis=0), np.cumsum(bets.constants, axis=0)
     wealth, against_constants = _mean_wealth(seats), _mean_wealth(against)
     combined = _combine(wealth)
@@ -270,6 +255,7 @@ def forecast_anytime(
     uncertainty about the truth is in it: it is the Bayesian bootstrap's predictive. Of more than
     500 further items it looks at some 300: after each of the first, at last 2% apart.
     """
+    check_names(labels, _OF_LABELS, of="forecast_anytime")
     n_planned = check_count("n_planned", n_planned, minimum=1)
     plan = TestPlan(epsilon=epsilon, epsilon_mode=epsilon_mode, n_resamples=0)
     bets = _make_bets(judge, humans, constants=constants, plan=plan, **labels)

@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,11 @@ __all__ = ["bootstrap_judge", "draw_times"]
 
 _WINS = (slice(None, 2), slice(1, None))
 """Outcomes that count for the judge, and for the human; ties for both."""
+
+_ENDS = (
+    *("advantage_low", "advantage_high", "human_advantage_low", "human_advantage_high"),
+    *("panel_low", "panel_high"),
+)
 
 _CELLS_AT_ONCE = 1 << 17
 """Resamples times annotators times margins whose tests are computed at once."""
@@ -67,54 +73,59 @@ def bootstrap_judge(
 
     `tested` and `tested_lost` say which annotators are tested with its failures left out and lost.
     """
-    settings, nan = labels.settings, float("nan")
+    settings, nan, level = labels.settings, float("nan"), plan.confidence_level
     if not plan.n_resamples:
         return [None] * len(settings.epsilons)
     [(plain, lost)] = labels.judge_outcomes([judge])
+    stability, n_resamples, reason = np.full(len(settings.epsilons), nan), plan.n_resamples, None
     if int(labels.count(plain >= 0)[tested].max(initial=0)) > _MOST_DRAWN:
-        closed = _close_interval(labels, plain, tested, plan)
-        return [closed] * len(settings.epsilons)
-    halves = [(plain, tested)] if lost is plain else [(plain, tested), (lost, tested_lost)]
-    weights = [w[who] for outcomes, who in halves if (w := labels.weights(outcomes)) is not None]
-    units = find_units(
-        np.concatenate([outcomes[who] for outcomes, who in halves]),
-        weights=np.concatenate(weights) if weights else None,
-        clusters=labels.clusters,
-        copies=labels.copies,
-        seed=plan.seed,
-    )
-    n_tested, reason = int(np.count_nonzero(tested)), None
-    intervals, panel = [(nan, nan), (nan, nan)], (nan, nan)
-    stability = np.full(len(settings.epsilons), nan)
-    if not n_tested:
-        reason = "no annotator has enough items"
-    elif units.n_independent < 2:
-        reason = "fewer than two units to resample"
+        intervals, n_units = _close_intervals(labels, plain, tested, level)
+        reason = "with more than a million items nothing is drawn anew: intervals are computed"
+        n_resamples = 0
     else:
-        # whoever is left is tested: who that is was decided on the whole data
-        quality = None if settings.quality is None else settings.quality[halves[-1][1]]
-        again = replace(settings, quality=quality, excluded=None, min_items=1)
-        draws, stability = _resample(units, n_tested, again, plan)
-        level = plan.confidence_level
-        shares = [_Shares(units, n_tested, kinds) for kinds in _WINS]
-        intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
-        panel = shares[0].panel_interval(level, intervals[0])
-        if np.isnan(intervals).any():
-            reason = "all units have the same outcomes"
-        elif np.isnan(stability).any():
-            reason = "stability is not computed under a family of all judges"
+        halves = [(plain, tested)] if lost is plain else [(plain, tested), (lost, tested_lost)]
+        weights = [w[x] for outcomes, x in halves if (w := labels.weights(outcomes)) is not None]
+        units = find_units(
+            np.concatenate([outcomes[who] for outcomes, who in halves]),
+            weights=np.concatenate(weights) if weights else None,
+            clusters=labels.clusters,
+            copies=labels.copies,
+            seed=plan.seed,
+        )
+        n_tested, n_units = int(np.count_nonzero(tested)), units.n_independent
+        intervals = [(nan, nan)] * 3
+        if not n_tested:
+            reason = "no annotator has enough items"
+        elif n_units < 2:
+            reason = "fewer than two units to resample"
+        else:
+            # whoever is left is tested: who that is was decided on the whole data
+            quality = None if settings.quality is None else settings.quality[halves[-1][1]]
+            again = replace(settings, quality=quality, excluded=None, min_items=1)
+            draws, stability = _resample(units, n_tested, again, plan)
+            shares = [_Shares(units, n_tested, kinds) for kinds in _WINS]
+            intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
+            of_panel = _panel_interval(
+                shares[0].rates,
+                float((shares[0].copies @ shares[0].influence ** 2).mean()),
+                intervals[0],
+                of_items=float(shares[0].copies @ shares[0].influence.mean(axis=1) ** 2),
+                n_units=n_units,
+                confidence_level=level,
+            )
+            if np.isnan(intervals).any():
+                reason = "all units have the same outcomes"
+            elif np.isnan(stability).any():
+                reason = "stability is not computed under a family of all judges"
+            intervals.append(of_panel)
+    ends = dict(zip(_ENDS, chain(*intervals), strict=True))
     return [
         Uncertainty(
-            advantage_low=intervals[0][0],
-            advantage_high=intervals[0][1],
-            human_advantage_low=intervals[1][0],
-            human_advantage_high=intervals[1][1],
-            panel_low=panel[0],
-            panel_high=panel[1],
+            **ends,
             stability=share,
-            confidence_level=plan.confidence_level,
-            n_resamples=plan.n_resamples,
-            n_units=units.n_independent,
+            confidence_level=level,
+            n_resamples=n_resamples,
+            n_units=n_units,
             clustered=settings.design == "clustered",
             reason=reason,
         )
@@ -207,19 +218,6 @@ class _Shares:
         low, high = np.quantile(draws, adjusted)
         return float(min(low, estimate)), float(max(high, estimate))
 
-    def panel_interval(
-        self, confidence_level: float, of_items_alone: tuple[float, float]
-    ) -> tuple[float, float]:
-        """Make the interval of ρ for other annotators like these, on other items."""
-        return _panel_interval(
-            self.rates,
-            float((self.copies @ self.influence**2).mean()),
-            of_items_alone,
-            of_items=float(self.copies @ self.influence.mean(axis=1) ** 2),
-            n_units=self.n_units,
-            confidence_level=confidence_level,
-        )
-
 
 def _panel_interval(
     rates: NDArray[np.float64],
@@ -251,14 +249,14 @@ def _panel_interval(
     return place_on_scale(rho, half, 0.0)
 
 
-def _close_interval(
-    labels: Comparison, outcomes: NDArray[np.int8], tested: NDArray[np.bool_], plan: TestPlan
-) -> Uncertainty:
-    """Make the intervals of ρ of judge and annotators from standard errors.
+def _close_intervals(
+    labels: Comparison, outcomes: NDArray[np.int8], tested: NDArray[np.bool_], level: float
+) -> tuple[list[tuple[float, float]], int]:
+    """Make the intervals of ρ of judge, annotators and panel from standard errors.
 
     Each ρ is a difference: from that of a judge who loses every comparison, which is 0.
     """
-    level, intervals = plan.confidence_level, []
+    intervals = []
     nobody = np.where(outcomes >= 0, np.int8(HUMAN_WINS), np.int8(NO_OUTCOME))
     turned = np.where(outcomes >= 0, np.int8(HUMAN_WINS) - outcomes, np.int8(NO_OUTCOME))
     gap, of_humans = (PairedGap.between(x, nobody, labels) for x in (outcomes, turned))
@@ -274,7 +272,7 @@ def _close_interval(
     rates = sums.weights[:, _WINS[0]].sum(axis=-1) / mass
     centred = np.array([1.0, 1.0, 0.0]) - rates[:, np.newaxis]
     own = np.einsum("ar,ars,as->a", centred, sums.squares, centred) / mass**2
-    panel = _panel_interval(
+    of_panel = _panel_interval(
         rates,
         float(own.mean()),
         intervals[0],
@@ -282,20 +280,7 @@ def _close_interval(
         n_units=gap.n_units,
         confidence_level=level,
     )
-    return Uncertainty(
-        advantage_low=intervals[0][0],
-        advantage_high=intervals[0][1],
-        human_advantage_low=intervals[1][0],
-        human_advantage_high=intervals[1][1],
-        panel_low=panel[0],
-        panel_high=panel[1],
-        stability=float("nan"),
-        confidence_level=level,
-        n_resamples=0,
-        n_units=gap.n_units,
-        clustered=labels.settings.design == "clustered",
-        reason="with more than a million items nothing is drawn anew: intervals are computed",
-    )
+    return [*intervals, of_panel], gap.n_units
 
 
 def _bound_constant_share(estimate: float, n_units: float, tail: float) -> tuple[float, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,19 +126,13 @@ def examine_matrix(
 
 def _split_by_seen_answers(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
     """Separate judges whose answers annotators had seen; such labels must not examine them."""
-    groups: dict[str | None, list[int]] = {}
-    for place, judge in enumerate(matrix.judges):
-        groups.setdefault(judge if judge in matrix.seen else None, []).append(place)
+    if others := [judge for judge in matrix.judges if judge not in matrix.seen]:
+        yield matrix.of_judges(others)
     nothing = np.nan if matrix.is_numeric else -1
-    for name, places in groups.items():
-        humans = matrix.humans
-        yield replace(
-            matrix,
-            humans=humans if name is None else np.where(matrix.seen[name], nothing, humans),
-            judges=tuple(matrix.judges[place] for place in places),
-            answers=matrix.answers[:, places],
-            failed=matrix.failed[:, places],
-        )
+    for judge in matrix.judges:
+        if judge in matrix.seen:
+            humans = np.where(matrix.seen[judge], nothing, matrix.humans)
+            yield replace(matrix.of_judges([judge]), humans=humans)
 
 
 def _qualify(result: AltTestResult, careless: Sequence[str]) -> AltTestResult:
@@ -282,21 +275,15 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         )
         return
     label = min(strange[ordered[0]])
-    near = shorten(_find_nearest(label, tuple(human_words)))
+    near = get_close_matches(label, human_words, n=1, cutoff=0)[0]
     yield make_caution(
         "strange_labels",
         {"are": "is a label" if n_strange == 1 else "are labels"},
         n_strange=n_strange,
         n_answers=n_answers,
         label=shorten(label),
-        human_label=near,
+        human_label=shorten(near),
     )
-
-
-@lru_cache(maxsize=64)
-def _find_nearest(label: str, words: tuple[str, ...]) -> str:
-    """Return the word that looks most like a label; judges often share their strange ones."""
-    return get_close_matches(label, words, n=1, cutoff=0)[0]
 
 
 def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:

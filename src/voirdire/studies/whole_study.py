@@ -372,10 +372,15 @@ def examine_study(
             findings.append(find_around(matrices, plan, sides, metadata))
     _warn(study, results)
     unmatched = chain(*(row.dropped for row in results), _list_unanswered(study, results))
+    families: dict[Any, list[AltTestResult]] = {}
+    for row in results if len(study.questions) > 1 else ():
+        families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)
+    n_judges, rate = len({row.judge for row in results}), plan.false_discovery_rate
+    is_choice = n_judges > 1 and plan.family != "judges"
     return Examination(
         results=tuple(results),
         understood=study.understood(),
-        pooled=_pool_results(results, plan) if len(study.questions) > 1 else (),
+        pooled=tuple(pool_questions(x, false_discovery_rate=rate) for x in families.values()),
         dropped=study.dropped + tuple(dict.fromkeys(unmatched)),
         settings=plan.as_settings()
         | {
@@ -388,7 +393,7 @@ def examine_study(
             "slices": None if metadata is None else metadata.columns[1:],
         },
         questions=tuple(findings),
-        cautions=_caution_choice(len({row.judge for row in results}), plan),
+        cautions=(make_caution("several_judges", n_judges=n_judges),) if is_choice else (),
     )
 
 
@@ -424,20 +429,6 @@ def _list_unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator
             reason = "labels of judges for a question that is not examined"
             value = f"{len(judges.of_questions([question]))} labels"
             yield Dropped(reason=reason, source="judge", question=question, value=value)
-
-
-def _pool_results(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledResult, ...]:
-    families: dict[Any, list[AltTestResult]] = {}
-    for row in results:
-        families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)
-    rate = plan.false_discovery_rate
-    return tuple(pool_questions(rows, false_discovery_rate=rate) for rows in families.values())
-
-
-def _caution_choice(n_judges: int, plan: TestPlan) -> tuple[Caution, ...]:
-    if n_judges < 2 or plan.family == "judges":
-        return ()
-    return (make_caution("several_judges", n_judges=n_judges),)
 
 
 # Several questions -----------------------------------------------------------------------------

@@ -147,20 +147,18 @@ class PromptResamples:
     def estimate_difference(self, one: Column, other: Column) -> RateEstimate:
         """Estimate by how much the mean of one column is above that of another."""
         means, counts, drawn = self._resample_means([one, other])
-        n_prompts, low, high = int((counts > 0).all(axis=1).sum()), float("nan"), float("nan")
-        differences = drawn[:, 0] - drawn[:, 1]
-        differences = differences[~np.isnan(differences)]
-        if n_prompts > 1 and differences.size:
-            low, high = compute_percentiles(
-                differences, tail=self._tail, n_prompts=n_prompts
-            ).tolist()
-        return RateEstimate(
-            value=float(means[0] - means[1]),
-            low=low,
-            high=high,
-            n=round(counts[:, 0].sum()),
-            n_prompts=n_prompts,
-        )
+        n_prompts = int((counts > 0).all(axis=1).sum())
+        low, high = self._bound(drawn[:, 0] - drawn[:, 1], n_prompts)
+        value, n = float(means[0] - means[1]), round(counts[:, 0].sum())
+        return RateEstimate(value=value, low=low, high=high, n=n, n_prompts=n_prompts)
+
+    def _bound(self, drawn: NDArray[np.float64], n_prompts: int) -> tuple[float, float]:
+        """Take the percentiles of figures of resamples; nan without any, or with one prompt."""
+        defined = drawn[~np.isnan(drawn)]
+        if n_prompts < 2 or not defined.size:
+            return float("nan"), float("nan")
+        low, high = compute_percentiles(defined, tail=self._tail, n_prompts=n_prompts).tolist()
+        return low, high
 
     def _resample_means(
         self, columns: Sequence[Column]
@@ -192,21 +190,14 @@ class PromptResamples:
         1 mirrors that.
         """
         value, n_prompts = float(means.mean()), int((counts > 0).any(axis=1).sum())
-        low = high = float("nan")
-        if n_prompts > 1 and self._n_resamples:
-            is_defined = ~np.isnan(drawn)
-            totals, n_defined = np.where(is_defined, drawn, 0.0).sum(axis=1), is_defined.sum(axis=1)
-            averages = totals[n_defined > 0] / n_defined[n_defined > 0]
-            if averages.size:
-                low, high = compute_percentiles(
-                    averages, tail=self._tail, n_prompts=n_prompts
-                ).tolist()
-            if value in (0.0, 1.0):
-                reach = self._find_reach((counts > 0).sum(axis=0))
-                low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)
-        return RateEstimate(
-            value=value, low=low, high=high, n=round(counts.sum()), n_prompts=n_prompts
-        )
+        is_defined = ~np.isnan(drawn)
+        totals = np.where(is_defined, drawn, 0.0).sum(axis=1)
+        low, high = self._bound(_divide(totals, is_defined.sum(axis=1)), n_prompts)
+        if value in (0.0, 1.0) and n_prompts > 1 and self._n_resamples:
+            reach = self._find_reach((counts > 0).sum(axis=0))
+            low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)
+        n = round(counts.sum())
+        return RateEstimate(value=value, low=low, high=high, n=n, n_prompts=n_prompts)
 
     def _find_reach(self, n_prompts: NDArray[np.int64]) -> float:
         r"""Find how far from 0 a mean of shares can be that were 0 in every prompt.
