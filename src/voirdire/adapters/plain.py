@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._messages import shorten
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError
-from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.live.turns import make_turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,29 +85,25 @@ class RewardFunction(GuardedReward):
         if isinstance(completions, str):
             msg = f"`completions` must be a list, got {shorten(completions)!r}. Put one in a list."
             raise InputError(msg)
-        nothing = [None] * len(completions)
-        if isinstance(behaviors, str) or behaviors is None:
+        if isinstance(behaviors, str):
             behaviors = [behaviors] * len(completions)
-        columns: dict[str, Sequence[Any]] = {
-            "prompts": prompts,
-            "behaviors": behaviors,
-            "base_rewards": nothing if base_rewards is None else base_rewards,
-            "criteria": nothing if criteria is None else criteria,
-            "references": nothing if references is None else references,
-        }
-        for name, values in columns.items():
-            if isinstance(values, str) or len(values) != len(completions):
+        about = {"base_rewards": base_rewards, "criteria": criteria, "references": references}
+        for name, values in {"prompts": prompts, "behaviors": behaviors, **about}.items():
+            if values is not None and (isinstance(values, str) or len(values) != len(completions)):
                 got = shorten(values) if isinstance(values, str) else len(values)
                 msg = (
                     f"`{name}` must have one entry for each of the {len(completions)} completions, "
                     f"got {got}. Repeat a prompt for each of its completions."
                 )
                 raise InputError(msg)
-        fields = ("response", "prompt", "behavior", "base_reward", "criteria", "reference")
-        turns = [
-            Turn(**dict(zip(fields, row, strict=True)))
-            for row in zip(completions, *columns.values(), strict=True)
-        ]
+        turns = make_turns(
+            response=completions,
+            prompt=prompts,
+            behavior=behaviors,
+            base_reward=base_rewards,
+            criteria=criteria,
+            reference=references,
+        )
         found = self.scored(turns, step=step, adds_base=base_rewards is not None)
         self.metrics = self.step_metrics(found, turns)
         return found.rewards

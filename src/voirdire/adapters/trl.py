@@ -14,7 +14,7 @@ from voirdire.adapters.base_function import BaseFunction
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.rank_group import RankGroup
 from voirdire.errors import InputError, JudgeUnavailableError, RewardStoppedError
-from voirdire.rewards.live.turns import Turn, find_criteria
+from voirdire.rewards.live.turns import Turn, find_criteria, make_turns
 from voirdire.rewards.scores import LARGEST_REWARD
 from voirdire.rewards.training.run import AlarmKind
 
@@ -165,32 +165,18 @@ class TrlReward(GuardedReward):
                 base = await self._base.rewards(
                     len(completions), deadline_s=limit, given=given | columns
                 )
-            behaviors = columns.get(self._behavior_column)
-            cut_off = _find_truncated(trainer, completion_ids, columns.get("completion_mask"))
-            nothing: list[Any] = [None] * len(completions)
-            of_item = find_criteria(columns if self.reward.criteria else {})
-            turns = [
-                Turn(
-                    prompt=prompt,
-                    response=response,
-                    behavior=None if behavior is None else str(behavior),
-                    base_reward=base_reward,
-                    n_tokens=None if ids is None else len(ids),
-                    truncated=bool(is_cut),
-                    criteria=brought[0],
-                    reference=brought[1],
-                )
-                for prompt, response, behavior, base_reward, ids, is_cut, *brought in zip(
-                    prompts,
-                    completions,
-                    nothing if behaviors is None else behaviors,
-                    nothing if base is None else base,
-                    nothing if completion_ids is None else completion_ids,
-                    nothing if cut_off is None else cut_off,
-                    *(nothing if rows is None else rows for rows in of_item.values()),
-                    strict=True,
-                )
-            ]
+            behaviors, ids = columns.get(self._behavior_column), completion_ids
+            if behaviors is not None:
+                behaviors = [None if name is None else str(name) for name in behaviors]
+            turns = make_turns(
+                prompt=prompts,
+                response=completions,
+                behavior=behaviors,
+                base_reward=base,
+                n_tokens=None if ids is None else list(map(len, ids)),
+                truncated=_find_truncated(trainer, ids, columns.get("completion_mask")),
+                **find_criteria(columns if self.reward.criteria else {}),
+            )
             found = await self.ascored(
                 turns,
                 step=getattr(trainer_state, "global_step", None),

@@ -108,9 +108,8 @@ def compute_score_sync(
         As `compute_score` gives it.
     """
     del data_source
-    reward = _reward_of(reward_kwargs)
-    turn = _turn(reward, solution_str, ground_truth, extra_info)
-    return _rows(reward, [turn], reward.scored([turn], step=_step([extra_info])))[0]
+    columns = [solution_str], [ground_truth], [extra_info]
+    return compute_score_batch(None, *columns, **reward_kwargs)[0]
 
 
 def compute_score_batch(

@@ -36,6 +36,7 @@ __all__ = [
     "make_missing_scores",
     "make_turn",
     "make_turn_items",
+    "make_turns",
     "read_turn_bases",
 ]
 
@@ -154,6 +155,13 @@ def make_turn(row: Mapping[str, Any], **turn: Any) -> Turn:
     if isinstance(told["behavior"], str) and not told["behavior"]:
         told["behavior"] = None
     return Turn(**told)
+
+
+def make_turns(**columns: Sequence[Any] | None) -> list[Turn]:
+    """Make turns of a column for each field, as far as there is one; all are of one length."""
+    known = {name: rows for name, rows in columns.items() if rows is not None}
+    rows = zip(*known.values(), strict=True)
+    return [Turn(**dict(zip(known, row, strict=True))) for row in rows]
 
 
 def _find_cut_off(turns: Sequence[Turn]) -> set[int]:
