@@ -129,8 +129,8 @@ def read_of_item(row: dict[str, Any]) -> dict[str, Any]:
 def check_criteria(criteria: tuple[Criterion, ...], *, are_asked: bool) -> None:
     """Refuse an item without criteria where the rubric asks about these."""
     if are_asked and not criteria:
-        where = f"they must be in a column named {', '.join(CRITERIA_COLUMNS)}; rename theirs"
-        raise RowError(f"no criteria: {where}")
+        names = ", ".join(CRITERIA_COLUMNS)
+        raise RowError(f"no criteria: they must be in a column named {names}; rename theirs")
 
 
 def _decode(value: Any, column: str) -> Any:

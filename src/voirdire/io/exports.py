@@ -149,22 +149,18 @@ def _check_document(document: Any, *, shape: str | None, source: str) -> None:
 
 def _long_table(found: Iterable[Answer], *, source: str, notes: tuple[str, ...] = ()) -> Table:
     """Make a table in long form under our own names; errors name the file of the export."""
-    columns: dict[str, list[Any]] = {name: [] for name in Answer._fields[:5]}
-    gathered = list(columns.values())
-    dropped: list[Dropped] = []
     try:
-        for each in found:
-            if each.reason is None:
-                for values, value in zip(gathered, each, strict=False):
-                    values.append(value)
-            else:
-                texts = zip(Answer._fields, map(format_name, each[:3]), strict=False)
-                names: dict[str, Any] = dict(texts)
-                row = Dropped(reason=each.reason, source=source, line=each.line, **names)
-                dropped.append(row)
+        answers = list(found)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
-    lines = columns.pop("line")
+    kept = [row for row in answers if row.reason is None]
+    columns: Any = {name: [row[at] for row in kept] for at, name in enumerate(Answer._fields[:4])}
+    dropped = [
+        Dropped(reason=row.reason, source=source, line=row.line, item=format_name(row.item),
+                rater=format_name(row.rater), question=format_name(row.question))
+        for row in answers if row.reason is not None
+    ]  # fmt: skip
+    lines = [row.line for row in kept]
     counts = Counter(row.reason for row in dropped)
     notes += tuple(f"{counts[reason]:,} {_NOTES[reason]}" for reason in _NOTES if counts[reason])
     about = {"tabular": False, "dropped": tuple(dropped), "notes": notes}

@@ -38,6 +38,7 @@ from voirdire.io.labels import (
     drop_of,
     drop_repeats,
     fold_spelling,
+    gather_values,
     list_words,
 )
 from voirdire.io.layouts import explain_missing
@@ -803,24 +804,16 @@ class _Reader:
 
     def _fingerprints(self, cells: _Cells) -> dict[str, tuple[str, ...]]:
         """Return the fingerprints of verdicts, one per judge and question."""
-        if cells.fingerprint is None:
-            return {}
-        columns = (cells.rater, cells.question, cells.fingerprint)
-        codes = np.stack([column.codes for column in columns], axis=1)[cells.given("fingerprint")]
-        found: dict[str, set[str]] = {}
+        rows = _list_distinct(cells.rater, cells.question, cells.fingerprint)
         seen: dict[tuple[str, str], str] = {}
-        for triple in np.unique(codes, axis=0).tolist():
-            rater, question, fingerprint = (
-                column.values[code] for column, code in zip(columns, triple, strict=True)
-            )
+        for rater, question, fingerprint in rows:
             if seen.setdefault((rater, question), fingerprint) != fingerprint:
                 raise InputError(
                     f"{self.table.source}: column `fingerprint` must hold one value per judge and "
                     f"question, got several for {shorten(rater)!r} on {shorten(question)!r}. "
                     "Name the judge of each run differently."
                 )
-            found.setdefault(rater, set()).add(fingerprint)
-        return {rater: tuple(sorted(values)) for rater, values in sorted(found.items())}
+        return gather_values((rater, [fingerprint]) for rater, _, fingerprint in rows)
 
     def _unify_spellings(self, cells: _Cells) -> _Cells:
         """Refuse, or unify, raters and labels that differ only by case, width or white space."""
@@ -865,12 +858,18 @@ def _failure_in(text: str) -> str | None:
 
 def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
     """List the thresholds of the labels by question."""
-    found: dict[str, set[float]] = {}
-    if cells.threshold is None:
-        return {}
-    pairs = np.unique(np.stack([cells.question.codes, cells.threshold.codes]), axis=1)
-    for question, code in pairs[:, (pairs >= 0).all(axis=0)].T.tolist():
+    found: list[tuple[str, list[float]]] = []
+    for question, text in _list_distinct(cells.question, cells.threshold):
         with suppress(ValueError):
-            value = float(cells.threshold.values[code])
-            found.setdefault(str(cells.question.values[question]), set()).add(value)
-    return {question: tuple(sorted(values)) for question, values in found.items()}
+            found.append((question, [float(text)]))
+    return gather_values(found)
+
+
+def _list_distinct(*columns: CodedColumn | None) -> list[tuple[Any, ...]]:
+    """List the different rows of columns that are all there, where all have a value."""
+    known = [column for column in columns if column is not None]
+    if len(known) < len(columns):
+        return []
+    codes = np.unique(np.stack([column.codes for column in known]), axis=1)
+    rows = codes[:, (codes >= 0).all(axis=0)].T.tolist()
+    return [tuple(x.values[code] for x, code in zip(known, row, strict=True)) for row in rows]

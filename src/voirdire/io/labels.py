@@ -6,7 +6,6 @@ import hashlib
 import unicodedata
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -35,6 +34,7 @@ __all__ = [
     "drop_of",
     "drop_repeats",
     "fold_spelling",
+    "gather_values",
     "hash_labels",
     "join_tables",
     "list_words",
@@ -257,9 +257,6 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         return listed[0]
     check_tops(listed)
     _refuse_mixed_runs(listed)
-    fingerprints: dict[str, set[str]] = {}
-    for rater, given in chain.from_iterable(table.fingerprints.items() for table in listed):
-        fingerprints.setdefault(rater, set()).update(given)
     columns: dict[str, Any] = {}
     for each in fields(LabelTable):
         parts = [getattr(table, each.name) for table in listed]
@@ -268,17 +265,13 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
             columns[each.name] = CodedColumn.join(
                 [part or none for part, none in zip(parts, nothing, strict=True)]
             )
-    thresholds: dict[str, set[float]] = {}
-    for table in listed:
-        for question, values in table.thresholds.items():
-            thresholds.setdefault(question, set()).update(values)
     joined = LabelTable(
         kind=listed[0].kind,
         **columns,
         lines=np.concatenate([table.lines for table in listed]),
         dropped=tuple(row for table in listed for row in table.dropped),
-        thresholds={name: tuple(sorted(values)) for name, values in thresholds.items()},
-        fingerprints={rater: tuple(sorted(fingerprints[rater])) for rater in sorted(fingerprints)},
+        thresholds=gather_values(x for table in listed for x in table.thresholds.items()),
+        fingerprints=gather_values(x for table in listed for x in table.fingerprints.items()),
         notes=tuple(note for table in listed for note in table.notes),
         stated=None
         if all(table.stated is None for table in listed)
@@ -288,6 +281,14 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         top=max((table.top for table in listed if table.top is not None), default=None),
     )
     return drop_repeats(joined)
+
+
+def gather_values(pairs: Iterable[tuple[str, Iterable[Any]]]) -> dict[str, tuple[Any, ...]]:
+    """Gather the different values of each name, both in order."""
+    found: dict[str, set[Any]] = {}
+    for name, values in pairs:
+        found.setdefault(name, set()).update(values)
+    return {name: tuple(sorted(found[name])) for name in sorted(found)}
 
 
 def check_tops(tables: Sequence[LabelTable]) -> None:

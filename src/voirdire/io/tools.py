@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire._messages import shorten
@@ -145,10 +144,8 @@ def _make_table(entries: _Entries, request: Request, *, source: str) -> Table:
         msg = f"{source}: must hold labels of {whose}, got {n_others:,} of {others} and "
         raise NoDataError(f"{msg}{n_unknown:,} that say of neither. Name another file.")
     table = table_of_objects(rows, [None] * len(rows), source=source)
-    if not n_unknown:
-        return table
     note = f"{source}: {n_unknown:,} scores say neither person nor judge, and are left out"
-    return replace(table, notes=(*table.notes, note))
+    return table.change({}, notes=[note] if n_unknown else [])
 
 
 # Inspect ----------------------------------------------------------------------------------------

@@ -60,6 +60,8 @@ _THEIRS = {
 """Names of each column in tables; the first that exists is used."""
 
 _NUMBERS = ("probability", "threshold")
+_TEXTS = ("label", "source", "failure", "negated", "behavior", "reason", "contradicts")
+_SCHEMA: Any = dict.fromkeys(_TEXTS, pl.String) | dict.fromkeys(_NUMBERS, pl.Float64)
 _ANSWERS = ("item", "judge", "question", "label", "probability", "source", "threshold",
             "behavior", "response_hash", "failure", "fingerprint", "negated")  # fmt: skip
 _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
@@ -127,10 +129,11 @@ def _read_frame(
     Returns
     -------
     polars.DataFrame
-        `row`, the place in the table; `item` and `question`, as Enum; `judge`; and those of the
-        other columns that the table has. They are text without blanks at the ends, but for
-        `probability` and, in a long table, `threshold`: numbers, infinite for what is no number. A
-        cell of a wide table is a probability where its column holds some, and a label elsewhere.
+        `row`, the place in the table; `item` and `question`, as Enum; `judge`; and the other
+        columns, null where the table has none of that name. They are text without blanks at the
+        ends, but for `probability` and, in a long table, `threshold`: numbers, infinite for what is
+        no number. A cell of a wide table is a probability where its column holds some, and a label
+        elsewhere.
     """
     rows = table.load(list(dict.fromkeys([*names.values(), *asked])))
     if rows.lines.is_empty():
@@ -157,25 +160,15 @@ def _read_frame(
         is_probability = name not in labelled and bool(
             found.drop_nulls().head(_SAMPLE).is_between(0, 1).all()
         )
-        values = (
+        own = (
             {"probability": found}
             if is_probability
             else {"label": _read_text(cells, source=source)}
         )
-        schema: dict[str, Any] = {
-            "label": pl.String,
-            "probability": pl.Float64,
-            "question": pl.Enum(asked),
-        }
-        parts.append(
-            frame.with_columns(
-                pl.lit(value, dtype=schema[column]).alias(column)
-                if isinstance(value, str | None)
-                else value.alias(column)
-                for column, value in (dict.fromkeys(schema) | values | {"question": name}).items()
-            )
-        )
-    return pl.concat(parts) if parts else frame
+        parts.append(frame.with_columns(pl.lit(name, pl.Enum(asked)).alias("question"), **own))
+    frame = pl.concat(parts, how="diagonal") if parts else frame
+    lacking = {name: kind for name, kind in _SCHEMA.items() if name not in frame.columns}
+    return frame.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())
 
 
 def _read_text(column: Column, *, source: str) -> pl.Series:
@@ -365,14 +358,9 @@ def read_answers(file: DataFile, *, columns: Mapping[str, str] | None = None) ->
     if asked and "threshold" in table.columns:
         names["threshold"] = "threshold"
     rows = _read_frame(table, names, stem=file.stem, asked=asked)
-    absent: dict[str, str | None] = {
-        name: None for name in SAID_COLUMNS if name not in rows.columns
-    }
-    if "question" in absent and not is_wide:
-        absent |= {"question": "label"}
-    rows = rows.with_columns(
-        pl.lit(value, dtype=pl.String).alias(name) for name, value in absent.items()
-    ).with_columns(pl.col("item", "question").cast(pl.String))
+    if "question" not in rows.columns:
+        rows = rows.with_columns(question=pl.lit(None if is_wide else "label", pl.String))
+    rows = rows.with_columns(pl.col("item", "question").cast(pl.String))
     if asked:
         threshold: Threshold = USUAL_THRESHOLD
         with suppress(ValueError):
@@ -621,22 +609,9 @@ class _TableReader:
 
     def _place_answers(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the `column` of the question to the rows that are wanted; refuse a second answer."""
-        texts_of = dict.fromkeys(("label", "source", "failure", "negated"), pl.String)
-        schema = texts_of | dict.fromkeys(_NUMBERS, pl.Float64)
         kinds = pl.Enum(self._wanted)
         column = frame["question"].cast(kinds, strict=False).to_physical().cast(pl.Int64)
-        frame = frame.select(
-            "row",
-            "item",
-            "question",
-            column.alias("column"),
-            *(
-                pl.col(name) if name in frame.columns else pl.lit(None, dtype=dtype).alias(name)
-                for name, dtype in schema.items()
-            ),
-        )
-        if column.null_count():
-            frame = frame.filter(pl.col("column").is_not_null())
+        frame = frame.with_columns(column=column).drop_nulls("column")
         at_item = frame["item"].to_physical().cast(pl.Int64)
         cells = (at_item * len(self._wanted) + frame["column"]).to_numpy()
         if np.bincount(cells, minlength=1).max() > 1:

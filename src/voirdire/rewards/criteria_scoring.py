@@ -215,8 +215,7 @@ def score_criteria(
                 "check ROWS --verdicts V --humans LABELS --certificate FILE."
             )
             raise InputError(msg)
-    explained = ("criteria",) if explain else ()
-    names = (*_COLUMNS, *explained, *rule.columns[1:])
+    rows: dict[str, Any] = {}
     types: Any = {"n_missing": pl.Int64, "n_criteria": pl.Int64, "missing": pl.String}
     n_items = n_criteria = n_missing = n_uncertified = 0
     n_scored, sums = np.zeros(len(rule.columns)), np.zeros((2, len(rule.columns)))
@@ -237,7 +236,7 @@ def score_criteria(
                 n_uncertified += n
             scores, missing = rule.score(items, p, threshold=float(threshold))
             parts = np.split(p, np.cumsum([len(item.criteria) for item in items])[:-1])
-            rows: dict[str, Any] = {
+            rows = {
                 "item": [item.id for item in items],
                 "score": scores[0, :, 0],
                 "expected_score": scores[1, :, 0],
@@ -250,14 +249,14 @@ def score_criteria(
                     encode_json(without_nan(rule.share(*each, threshold=float(threshold)))).decode()
                     for each in zip(items, parts, strict=True)
                 ]
-            rows |= zip(names[len(rows) :], scores[0, :, 1:].T, strict=True)
+            rows |= zip(rule.columns[1:], scores[0, :, 1:].T, strict=True)
             writer.add(pl.DataFrame(rows, schema_overrides=types).fill_nan(None))
             n_items, n_criteria = n_items + len(items), n_criteria + len(p)
             n_missing += int(np.isnan(p).sum())
             n_scored += np.isfinite(scores[0]).sum(axis=0)
             sums += np.nansum(scores, axis=1)
             reasons.update(filter(None, missing))
-        writer.publish(names)
+        writer.publish(tuple(rows))
     with np.errstate(invalid="ignore"):
         means = sums / n_scored
     return CriteriaScores(

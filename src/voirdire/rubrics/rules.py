@@ -93,7 +93,7 @@ def read_rule(document: Any, *, may_call: bool = True) -> Rule:
         raise _refuse("have `ignore_case` with contains, contains_any or exact", document, way)
     if kind == "function" and not may_call:
         raise _refuse("not name a function in data", document, "Put it into a rubric's file.")
-    return Rule(kind=kind, value=_READERS[kind](document[kind]), **marks)
+    return Rule(kind=kind, value=_RULES[kind][0](document[kind]), **marks)
 
 
 def rule_document(rule: Rule) -> dict[str, Any]:
@@ -119,7 +119,9 @@ def apply_rule(rule: Rule, item: Item) -> float | Failure:
         1.0 where the rule holds, else 0.0; a `Failure` where it cannot say: a function that raises,
         a text that is too long for a regular expression.
     """
-    holds = _CHECKS[rule.kind](rule, item)
+    if rule.kind == "verifier":
+        return Failure(reason=f"no rule fits the verifier {rule.value!r}")
+    holds = _RULES[rule.kind][1](rule, item)
     return holds if isinstance(holds, Failure) else float(holds is not rule.negated)
 
 
@@ -212,19 +214,6 @@ def _read_schema(value: Any, level: int = 0) -> Any:
         for part in nested if key in _NESTED else ():
             _read_schema(part, level + 1)
     return value
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "contains": _read_texts,
-    "contains_any": _read_texts,
-    "exact": _read_texts,
-    "regex": _read_pattern,
-    "characters": _read_ends,
-    "words": _read_ends,
-    "json": _read_schema,
-    "number": _read_number,
-    "function": _read_function,
-}
 
 
 # The checks ------------------------------------------------------------------------------------
@@ -366,15 +355,15 @@ def _call_function(rule: Rule, item: Item) -> bool | Failure:
     return answer
 
 
-_CHECKS: Mapping[str, Callable[[Rule, Item], bool | Failure]] = {
-    "contains": _check_contains,
-    "contains_any": _check_contains,
-    "exact": _check_exact,
-    "regex": _check_pattern,
-    "characters": _check_length,
-    "words": _check_length,
-    "json": _check_json,
-    "number": _check_number,
-    "function": _call_function,
-    "verifier": lambda rule, _: Failure(reason=f"no rule fits the verifier {rule.value!r}"),
+_RULES: Mapping[str, tuple[Callable[[Any], Any], Callable[[Rule, Item], bool | Failure]]] = {
+    "contains": (_read_texts, _check_contains),
+    "contains_any": (_read_texts, _check_contains),
+    "exact": (_read_texts, _check_exact),
+    "regex": (_read_pattern, _check_pattern),
+    "characters": (_read_ends, _check_length),
+    "words": (_read_ends, _check_length),
+    "json": (_read_schema, _check_json),
+    "number": (_read_number, _check_number),
+    "function": (_read_function, _call_function),
 }
+"""How the value of each kind is read, and what checks it."""

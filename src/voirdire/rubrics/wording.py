@@ -57,14 +57,9 @@ def _words() -> dict[str, Any]:
     """Read the lists of words."""
     text = (files("voirdire") / "data" / "wording.yaml").read_text(encoding="utf-8")
     words: dict[str, Any] = yaml.safe_load(text)
-    return words | {
-        "stops": {_stem(x) for x in words["stops"].split()},
-        "verbs": {_stem(x) for x in words["verbs"].split()},
-        "nouns": {_stem(x) for x in words["nouns"].split()},
-        "negators": re.compile(words["negators"]),
-        "second": re.compile(words["second"], re.IGNORECASE),
-        "dress": re.compile(words["dress"], re.IGNORECASE),
-    }  # fmt: skip
+    stems = {name: {*map(_stem, words[name].split())} for name in ("stops", "verbs", "nouns")}
+    patterns = ("negators", "second", "dress")
+    return words | stems | {name: re.compile(words[name], re.IGNORECASE) for name in patterns}
 
 
 def _clean(text: str) -> str:

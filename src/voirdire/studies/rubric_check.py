@@ -491,13 +491,11 @@ def _judge_answers(
     frame: pl.DataFrame, people: pl.DataFrame | None
 ) -> tuple[list[tuple[FindingKind, str, int, float]], int]:
     """Find criteria by their answers; also say how many had enough of them."""
-    found: list[tuple[FindingKind, str, int, float]] = []
     met = frame.drop_nulls("run0")
     by_text = met.group_by("text", maintain_order=True).agg(n=pl.len(), share=pl.col("run0").mean())
     enough = by_text.filter(1 - _LEVEL ** (1 / pl.col("n")) < _RARE)
-    for text, n, share in enough.iter_rows():
-        if share in (0, 1):
-            found.append(("always_met" if share else "never_met", text, n, share))
+    alike = enough.filter(pl.col("share").is_in([0.0, 1.0])).iter_rows()
+    found: list[Any] = [("always_met" if row[2] else "never_met", *row) for row in alike]
     groups = met.group_by("text", "prompt").agg(n=pl.len(), k=pl.col("run0").sum())
     parted = groups.filter(pl.col("n") > 1).join(by_text.select("text", "share"), on="text")
     chance = pl.col("share") ** pl.col("n") + (1 - pl.col("share")) ** pl.col("n")
@@ -507,8 +505,8 @@ def _judge_answers(
         is_parted=((pl.col("k") > 0) & (pl.col("k") < pl.col("n"))).any(),
         chance=chance.log().sum().exp(),
     )
-    alike = parted.filter(~pl.col("is_parted"), pl.col("share").is_between(0, 1, closed="none"))
-    rows = alike.filter(pl.col("chance") <= _LEVEL).select("text", "n", "share").iter_rows()
+    mixed = parted.filter(~pl.col("is_parted"), pl.col("share").is_between(0, 1, closed="none"))
+    rows = mixed.filter(pl.col("chance") <= _LEVEL).select("text", "n", "share").iter_rows()
     found += [("separates_nothing", *row) for row in rows]
     if runs := [name for name in frame.columns if name[:3] == "run"][1:]:
         repeats = pl.concat([frame.select("text", one="run0", other=name) for name in runs])
