@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from voirdire import judging, reporting
@@ -96,16 +95,17 @@ def judge_command(
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
         raise UsageError(msg)
     printed.check_streamed(output)
+    about = {"rubric": rubric, "settings": settings}
     if batch is not None:
         require(not several and shard is None, "`--batch` takes one judge and one file of items.")
-        _judge_by_batches(items, output, settings, judge=judges[0], rubric=rubric, printed=printed,
-                          folder=batch, live=live, cancel=cancel)  # fmt: skip
+        about |= {"judge": judges[0], "folder": batch, "live": live, "cancel": cancel}
+        run = partial(judging.judge_by_batches, items, output, **about)
+        _judge_parts(run, items, settings, judges[0], printed)
         return
     require(not live and not cancel, "`--live` and `--cancel` go with `--batch FOLDER`.")
     if shard is not None or engine != "local" or (not several and is_folder(output)):
         rule = "`--shard` and `--engine` take one judge. Judge with one after another."
         require(not several, rule)
-        about = {"rubric": rubric, "shard": shard, "settings": settings}
         judged_by: Any = partial(judging.judge_folder, judge=judges[0])
         if engine == "ray":
             from voirdire.scale import judge_with_ray
@@ -115,9 +115,8 @@ def judge_command(
                 x: getattr(asking, x) for x in ASKING if getattr(asking, x) != getattr(usual, x)
             }
             judged_by = partial(judge_with_ray, judge=judge, model=changed, address=address)
-        _judge_folder(
-            partial(judged_by, items, output, **about), items, settings, judges[0], printed
-        )
+        run = partial(judged_by, items, output, shard=shard, **about)
+        _judge_parts(run, items, settings, judges[0], printed)
         return
     judged = run_judges(items, str(output), settings, judge=judge, judges=judges, rubric=rubric)
     result: Any = judged if several else judged[0]
@@ -126,50 +125,23 @@ def judge_command(
         raise SystemExit(1)
 
 
-def _judge_folder(
+def _judge_parts(
     judged_by: Any,
     source: str,
     settings: judging.JudgingSettings,
     judge: Any,
     printed: printing.Printed,
 ) -> None:
-    """Judge a folder of files, or a shard of it; what fails of it is said, and is the status."""
+    """Judge by batches, a folder of files or a shard; what fails of it is said, and the status."""
     with judging_of(source, store=settings.store, keeps=not isinstance(judge, str)) as tell:
         summary = judged_by(progress=tell)
     printed.print(summary, reporting.ResultTables(summary))
     several = judging.SeveralJudged()
-    several.append(summary.judged)
-    is_useless = bool(summary.judged.n_items) and say_problems(several)
-    say_failed(summary.failed, what="verdicts")
+    several += [summary.judged] if summary.judged and summary.judged.n_items else []
+    is_useless = say_problems(several)
+    say_failed(getattr(summary, "failed", {}), what="verdicts")
     if is_useless:
         raise SystemExit(1)
-
-
-def _judge_by_batches(
-    source: str,
-    output: Path,
-    settings: judging.JudgingSettings,
-    *,
-    judge: Any,
-    rubric: str,
-    folder: Path,
-    live: bool,
-    cancel: bool,
-    printed: printing.Printed,
-) -> None:
-    """Go on with a run by batches; say what it waits for, or sum up what was judged."""
-    about: dict[str, Any] = {"judge": judge, "rubric": rubric, "settings": settings}
-    with judging_of(source, store=settings.store, keeps=True) as tell:
-        run = judging.judge_by_batches(
-            source, output, folder=folder, live=live, cancel=cancel, progress=tell, **about
-        )
-    tables = reporting.ResultTables(run if run.judged is None else run.judged)
-    printed.print(run, tables)
-    if run.judged is not None:
-        several = judging.SeveralJudged()
-        several.append(run.judged)
-        if say_problems(several):
-            raise SystemExit(1)
 
 
 def run_judges(

@@ -95,8 +95,6 @@ def make_judge_or_own(
     settings: ModelSettings,
     *,
     verdicts: Sequence[str] = (),
-    idle: Sequence[str] = USUAL,
-    why: str = "name the `--judge` too",
 ) -> JudgeLike | None:
     """Make the judge that is named; where none is, or the reward's own, options are idle.
 
@@ -105,7 +103,7 @@ def make_judge_or_own(
     if verdicts:
         return name
     if name is None or name == "own":
-        refuse(idle, why=why)
+        refuse(USUAL, why="name the `--judge` too")
         return name
     return make_judge(name, settings)
 

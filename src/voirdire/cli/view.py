@@ -72,9 +72,7 @@ def view_command(
     if output is None:
         output = Path(tempfile.mkdtemp(prefix="voirdire-")) / "view.html"  # of mode 0700
     write_text(output, page)
-    size = len(page.encode())
-    shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-    print(f"{output}: {shown}")
+    print(f"{output}: {len(page.encode()) / 1e3:,.0f} kB")
     if view.name == "training":  # no other command says what is in it
         print_tables(ResultTables(view))
     if browse:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from voirdire.studies import LabellingProgress, SplitClause, WatchedJudge
 
 _MOST_LABELS, _MOST_NAMED = 6, 12
-_MUCH = 1_000
 
 
 def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> View:
@@ -26,17 +25,6 @@ def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> V
             ("minutes", lambda row: Count(round(row.minutes))),
             ("agreement_with_others", "agreement"),
             "own_repeats",
-        ],
-    )
-    bets = Table.of(
-        "labelling.bets",
-        [row for row in watched if row.result is not None],
-        [
-            *("question", "judge"),
-            ("n_judged", lambda row: Count(len(row.answers))),
-            ("epsilon", "plan.epsilon"),
-            ("combined_wealth", lambda row: _enough(row.result.combined_wealth)),
-            ("constant_wealth", lambda row: _enough(row.result.constant_wealth)),
         ],
     )
     is_done = all(
@@ -74,7 +62,7 @@ def labelling_view(progress: LabellingProgress, *, is_served: bool = False) -> V
         parts = []
     said: list[Any] = [*map(_say_watched, watched)] or ["labelling.unwatched"]
     blocks: list[Block] = [Words(said, "list")] if len(said) > 1 else []
-    blocks += [people, bets] if bets.rows else [people]
+    blocks.append(people)
     if progress.clauses:
         blocks += [clauses, Words(("labelling.clauses.note",), "note")]
     if is_served:
@@ -102,10 +90,6 @@ def _say_watched(row: WatchedJudge) -> Any:
         judge=row.judge,
         reason=Clauses(tuple(reasons), joint="sentence.space"),
     )
-
-
-def _enough(wealth: float) -> Any:
-    return say("labelling.much", n=Count(_MUCH)) if wealth > _MUCH else Count(round(wealth))
 
 
 def _say_common(row: SplitClause) -> Any:
