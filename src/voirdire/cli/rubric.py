@@ -152,13 +152,28 @@ def _holds_rows(file: str) -> bool:
 
 
 def _check_rubrics(files: list[str], printed: Printed) -> None:
-    checked = {file: _check_file(file) for file in files}
-    rubrics = {row["file"]: rubric for row, rubric in checked.values() if rubric is not None}
-    contents = [row for row, _ in checked.values()]
-    problems = [problem["text"] for row in contents for problem in row["problems"]]
-    shown = (*problems, *((_lay_out(rubrics),) if rubrics else ()))
-    printed.print({"files": contents}, *shown)
-    if problems:
+    """Check files of rubrics; what is wrong is a result here, and no error."""
+    rubrics: dict[str, Rubric] = {}
+    contents: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for file in dict.fromkeys(files):
+        name = file.encode("utf-8", "backslashreplace").decode()  # which may be any bytes
+        problems: list[dict[str, Any]] = []
+        about: dict[str, Any] = {}
+        try:
+            rubrics[name] = _load(file)
+            about = _sum_up(rubrics[name])
+        except RubricError as error:
+            problems = [
+                {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
+                for row in error.problems
+            ]
+        except InputError as error:  # there is no such file
+            problems = [{"line": None, "column": None, "message": str(error), "text": str(error)}]
+        contents.append({"file": name, "valid": not problems, "problems": problems} | about)
+        texts += [row["text"] for row in problems]
+    printed.print({"files": contents}, *texts, *([_lay_out(rubrics)] if rubrics else []))
+    if texts:
         raise SystemExit(1)
 
 
@@ -201,22 +216,6 @@ def new_command(
         return
     write_text(path, text)
     print(f"{file}: written. Edit it, then: voirdire rubric check {file}")
-
-
-def _check_file(file: str) -> tuple[dict[str, Any], Rubric | None]:
-    """Check one file; what is wrong is a result here, and no error."""
-    named = {"file": file.encode("utf-8", "backslashreplace").decode()}  # a name may be any bytes
-    try:
-        rubric = _load(file)
-        return named | {"valid": True, "problems": []} | _sum_up(rubric), rubric
-    except RubricError as error:
-        problems = [
-            {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
-            for row in error.problems
-        ]
-    except InputError as error:  # there is no such file
-        problems = [{"line": None, "column": None, "message": str(error), "text": str(error)}]
-    return named | {"valid": False, "problems": problems}, None
 
 
 def _sum_up(rubric: Rubric) -> dict[str, Any]:

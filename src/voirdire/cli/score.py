@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,9 +75,19 @@ def score_command(
     is_run = (Path(items) / "run.json").is_file()
     require(sample is None or is_run, "`--sample` goes with the folder of a training run.")
     if criteria:
-        _score_criteria(items, output, settings, verdicts=verdicts, only=only, negative=negative,
-                        must=must, clip=clip, printed=printed, certificates=certificates,
-                        require_certified=require_certified)  # fmt: skip
+        way = "voirdire judge ITEMS --rubric criteria --judge MODEL -o verdicts.parquet"
+        require(verdicts, f"`--criteria` needs `--verdicts`: {way}.")
+        printing.start_reading()
+        with running(items):
+            scored = rewards.score_criteria(
+                items, output, reading=settings.reading(criteria=True), verdicts=[*verdicts],
+                judge=only, negative=negative, must=must, clip=clip, explain=settings.explain,
+                certificates=certificates, require_certified=require_certified,
+            )  # fmt: skip
+        printed.print(scored, reporting.ResultTables(scored))
+        if not scored.n_scored:
+            say("voirdire: no item got a score.")
+            raise SystemExit(1)
         return
     require(not certificates, "`--certificate` goes with `--criteria`: a reward has its own.")
     require(negative is None and must is None and not clip, "`--negative`, `--must` and `--clip` "
@@ -122,30 +131,4 @@ def score_command(
     printed.sum_up(summary)
     if not summary.n_scored:
         say("voirdire: no item got a reward.")
-        raise SystemExit(1)
-
-
-def _score_criteria(
-    items: str,
-    output: Path,
-    settings: rewards.ScoringSettings,
-    *,
-    verdicts: Sequence[str],
-    only: str | None,
-    printed: printing.Printed,
-    **about: Any,
-) -> None:
-    rule = (
-        "`--criteria` needs `--verdicts`: voirdire judge ITEMS --rubric criteria --judge MODEL "
-        "-o verdicts.parquet."
-    )
-    require(verdicts, rule)
-    printing.start_reading()
-    reading = settings.reading(criteria=True)
-    about |= {"verdicts": list(verdicts), "judge": only, "explain": settings.explain}
-    with running(items):
-        scores = rewards.score_criteria(items, output, reading=reading, **about)
-    printed.print(scores, reporting.ResultTables(scores))
-    if not scores.n_scored:
-        say("voirdire: no item got a score.")
         raise SystemExit(1)
