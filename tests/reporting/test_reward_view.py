@@ -384,4 +384,4 @@ def test_an_end_that_is_near_one_is_not_rounded_to_it():
 
     text = printed(ResultTables(replace(examination, error_rates=rates)), width=120)
 
-    assert "99.0% (50–>99%)" in text
+    assert "99.0% (50.0–>99.9%)" in text
