@@ -127,16 +127,14 @@ function label() {
     }
   }
 
-  /* Loading: several items ahead */
-  async function load(from) {
-    let missing = from;
-    for (let n = place; missing === undefined && n <= place + 8 && n < (total || 1); n++) {
-      if (!tasks.has(n)) missing = n;
-    }
-    if (loading || ended || (total && missing === undefined)) return;
+  /* Loading: several items ahead; where this one is missing, some before it too */
+  async function load() {
+    const near = Array.from({ length: 9 }, (_, n) => place + n).filter(n => n < total && !tasks.has(n));
+    if (loading || ended || (total && !near.length)) return;
+    const from = near[0] === place ? Math.max(place - 10, 0) : near[0];
     loading = true;
     try {
-      const page = await ask(`${base}/tasks${total ? `?from=${missing}` : ""}`);
+      const page = await ask(`${base}/tasks${total ? `?from=${from}` : ""}`);
       const isFirst = !total, wasHere = task();
       total = page.total;
       for (const each of page.tasks) if (!tasks.has(each.n)) tasks.set(each.n, each);
@@ -149,9 +147,10 @@ function label() {
         }
       }
       open = page.open - closed.size;
-      if (isFirst) [place, step] = [page.at, 0];
-      if (isFirst) goOn();
-      else if (!wasHere) show();
+      if (isFirst) {
+        [place, step] = [page.at, 0];
+        goOn();
+      } else if (!wasHere) show();
       showCounts();
     } catch (status) {
       ended = status === 401; // else again below
@@ -159,7 +158,7 @@ function label() {
       loading = false;
       showState();
       clearTimeout(lacking);
-      if (!total || (!task() && place < total)) lacking = setTimeout(load, 2500, total ? Math.max(place - 10, 0) : undefined);
+      if (!total || (!task() && place < total)) lacking = setTimeout(load, 2500);
     }
   }
 
@@ -185,7 +184,7 @@ function label() {
       step = task() ? task().questions.length - 1 : 0;
     } else if (by > 0 && each && place < total && key() in each.answers) [place, step] = [place + 1, 0];
     show();
-    if (!task() && place < total) load(Math.max(place - 10, 0));
+    if (!task()) load();
   }
 
   function answer(value) {
@@ -285,6 +284,8 @@ function label() {
     }
   }
 
+  const notice = (text, ...buttons) => make("div", { className: "notice" }, make("p", {}, text), ...buttons);
+
   function showItem() {
     const each = task(), box = byId("item");
     if (each.sensitive && !shown.has(each.key)) {
@@ -294,8 +295,7 @@ function label() {
         goOn();
       };
       const text = each.sensitive === true ? say("sensitive") : `${say("sensitive")} ${each.sensitive}`;
-      box.replaceChildren(make("div", { className: "notice" }, make("p", {}, text), button, " ",
-        make("button", { type: "button", onclick: skip }, say("leave"))));
+      box.replaceChildren(notice(text, button, " ", make("button", { type: "button", onclick: skip }, say("leave"))));
       button.focus();
       return false;
     }
@@ -318,9 +318,9 @@ function label() {
     panel.hidden = !each;
     if (!each) {
       onScreen = null;
-      const done = place >= total;
-      byId("item").replaceChildren(make("div", { className: "notice" }, make("p", {}, say(!done ? "none_here" : "finished"))));
-      if (done && place > 0) byId("item").firstChild.append(make("button", { type: "button", onclick: () => move(-1) }, say("back")));
+      const back = make("button", { type: "button", onclick: () => move(-1) }, say("back"));
+      const isDone = place >= total;
+      byId("item").replaceChildren(notice(say(isDone ? "finished" : "none_here"), ...(isDone && place ? [back] : [])));
       return;
     }
     if (onScreen !== each.key || !byId("item").querySelector(".said")) {
@@ -354,6 +354,8 @@ function label() {
   function act(name) {
     if (name === "help") byId("help").showModal();
     if (name === "undo") undo();
+    if (name === "back") move(-1);
+    if (name === "forward") move(1);
     if (!task() || byId("panel").inert) return;
     if (name === "flag") {
       put("flag", "", !task().flag);
@@ -365,7 +367,7 @@ function label() {
       byId("note-box").showModal();
     }
   }
-  const keys = { u: "undo", f: "flag", n: "note", "?": "help" };
+  const keys = { u: "undo", f: "flag", n: "note", "?": "help", ArrowLeft: "back", ArrowRight: "forward" };
   document.addEventListener("keydown", event => {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (/^(TEXTAREA|INPUT)$/.test(event.target.tagName)) {
@@ -373,21 +375,15 @@ function label() {
       return;
     }
     const buttons = [...byId("answers").querySelectorAll(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`)];
-    const isFree = event.target.tagName !== "BUTTON" && event.target.tagName !== "A" && event.target.tagName !== "SUMMARY";
-    const go = document.querySelector(".go");
-    if (event.key === "ArrowLeft") move(-1);
-    else if (event.key === "ArrowRight") move(1);
-    else if (event.key === "Enter" && isFree && go) go.click();
+    const isFree = !event.target.closest("button, a, summary"), go = document.querySelector(".go");
+    if (event.key === "Enter" && isFree && go) go.click();
     else if (buttons.length && !byId("panel").inert && !byId("panel").hidden) buttons[0].click();
     else if (keys[event.key]) act(keys[event.key]);
     else return;
     event.preventDefault();
   });
-  for (const name of ["undo", "flag", "note"]) byId(name).onclick = () => act(name);
-  byId("back").onclick = () => move(-1);
+  for (const name of ["back", "undo", "flag", "note"]) byId(name).onclick = () => act(name);
   byId("help-button").onclick = () => act("help");
-  byId("help-done").onclick = () => byId("help").close();
-  byId("note-done").onclick = () => byId("note-box").close();
   byId("note-box").onclose = () => {
     const text = byId("note-text").value.trim(), [each, name] = noted;
     if (text !== (each.notes[name] || "")) put("note", name, text, each);
