@@ -124,7 +124,7 @@ def in_every_shape(study, tmp_path):
 @pytest.mark.parametrize(
     ("shape", "declared"),
     [("long.csv", "csv"), ("long.tsv", "tsv"), ("wide.jsonl", "jsonl"), ("long.parquet", "parquet"),
-     ("pair.json", "json"), ("pair.json", "alttest"), ("long.jsonl", None)],
+     ("pair.json", "json"), ("long.jsonl", None)],
 )  # fmt: skip
 def test_judges_come_from_standard_input(
     execute, call, in_every_shape, expected, tmp_path, shape, declared

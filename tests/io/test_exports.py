@@ -396,10 +396,7 @@ def test_one_question_of_several_is_read_on_its_own(read_json):
 @pytest.mark.parametrize("broken", [[1], {"a": 1}])
 def test_broken_tasks_are_refused(read_json, broken):
     with pytest.raises(InputError, match=r"`(annotations|result)` must be a list of objects"):
-        read_json(
-            [{"id": 1, "data": {}, "annotations": [annotation(1) | {"result": broken}]}],
-            format="label-studio",
-        )
+        read_json([{"id": 1, "data": {}, "annotations": [annotation(1) | {"result": broken}]}])
 
 
 def test_a_judge_that_flags_clean_texts_fails(tmp_path):

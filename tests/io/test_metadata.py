@@ -117,11 +117,6 @@ def test_contradictions_name_file_and_line(tmp_path):
         ("item,b\n1,2\n", {"columns": ["c"]}, "column `c` must exist"),
         ("item,b\n1,2\n ,3\n", {}, r":3: column `item` must name an item, got nothing"),
         ("item,key\n1,2\n", {"item": "key"}, "column `item` must hold the items where it exists"),
-        (
-            "x",
-            {"format": "argilla"},
-            "`format` must be one of 'csv', 'tsv', 'jsonl', .*got 'argilla'",
-        ),
         ("x", {"format": "xls"}, "`format` must be one of"),
         ("item,b\n1\n", {}, ":2: row must have 2 fields"),
         ("item,a,a\n1,2,3\n", {}, "column `a` must appear once"),

@@ -121,7 +121,7 @@ def test_the_authors_json_is_read_back(case):
         document.setdefault(rater, {})[item] = label
 
     table = read_labels(
-        io.BytesIO(json.dumps(document).encode()), format="alttest", role="annotator", kind=kind
+        io.BytesIO(json.dumps(document).encode()), format="json", role="annotator", kind=kind
     )
 
     rows = table.frame.select("item", "rater", "label").iter_rows()

@@ -1,6 +1,5 @@
 from voirdire.io.declared import FileFormat as FileFormat
 from voirdire.io.declared import ItemColumn as ItemColumn
-from voirdire.io.declared import ItemFormat as ItemFormat
 from voirdire.io.declared import ItemLayout as ItemLayout
 from voirdire.io.declared import ItemReading as ItemReading
 from voirdire.io.declared import Reading as Reading

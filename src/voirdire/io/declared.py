@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FileFormat",
     "ItemColumn",
-    "ItemFormat",
     "ItemLayout",
     "ItemReading",
     "LabelSource",
@@ -41,24 +40,11 @@ LabelSource: TypeAlias = "str | Path | IO[bytes] | IntoDataFrame | Mapping[Any, 
 Role: TypeAlias = Literal["annotator", "judge"]
 """Who gave the labels of a source."""
 
-FileFormat: TypeAlias = Literal[
-    "csv",
-    "tsv",
-    "jsonl",
-    "json",
-    "parquet",
-    "xlsx",
-    "alttest",
-    "label-studio",
-    "argilla",
-]
-"""Formats of files; the last three are shapes of JSON."""
+FileFormat: TypeAlias = Literal["csv", "tsv", "jsonl", "json", "parquet", "xlsx"]
+"""Formats of files; what JSON holds shows by itself."""
 
 BlankWord: TypeAlias = Literal["nothing", "missing"]
 """Meanings of a blank cell where sets of labels are asked for."""
-
-ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
-"""Formats of files of items."""
 
 ItemColumn: TypeAlias = Literal[
     "id",
@@ -349,7 +335,7 @@ class ItemLayout:
     """
 
     columns: Mapping[str, str] | None = None
-    format: ItemFormat | None = None
+    format: FileFormat | None = None
     behavior: str | None = None
     make_item: Callable[[dict[str, Any]], Any] | None = None
     delimiter: str | None = None

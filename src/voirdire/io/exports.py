@@ -1,7 +1,6 @@
 """Reads labels from other programs: Label Studio, Argilla, and the alt-test authors' JSON.
 
-The shape of JSON is recognised by its top level alone, unless it was declared; JSON Lines are a
-list:
+The shape of JSON is recognised by its top level alone; JSON Lines are a list:
 
 =============================================  =======================
 top level                                      read as
@@ -48,22 +47,17 @@ __all__ = ["open_labels", "table_of_mapping", "unflatten"]
 
 def open_labels(source: Source, request: Request) -> Table:
     """Open a file of labels in any format."""
-    shape, written = None, request.format
-    if written in _SHAPES:
-        shape, written = written, "json"
-        if isinstance(source, str | Path) and Path(source).suffix in (".jsonl", ".ndjson"):
-            written = "jsonl"
     if isinstance(source, str | Path) and Path(source).suffix == ".eval":
         return read_eval_log(source, request)
     file = DataFile(
         source,
-        format=written,
+        format=request.format,
         delimiter=request.delimiter,
         encoding=request.encoding,
         sheet=request.sheet,
     )
     if file.format in ("json", "jsonl"):
-        return _open_json(file, shape=shape, request=request)
+        return _open_json(file, request)
     return unflatten(open_table(file), request)
 
 
@@ -83,26 +77,27 @@ def unflatten(table: Table, request: Request) -> Table:
     return _long_table(named, source=table.source, notes=(*table.notes, *notes))
 
 
-def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
-    """Open JSON of any shape, or of the declared one."""
+def _open_json(file: DataFile, request: Request) -> Table:
+    """Open JSON of any shape."""
     name = file.name
+    rows: Any
+    lines: Sequence[int] = ()
     if file.format == "jsonl":
         rows, lines = read_objects(file)
-        if shape is None and (export := read_tool_export(rows, request, source=name)) is not None:
-            return export
     else:
         rows = read_document(file)
-        _check_document(rows, shape=shape, source=name)
-        if shape is None and (export := read_tool_export(rows, request, source=name)) is not None:
-            return export
-        if isinstance(rows, dict):
-            if shape is not None or (found := _rows_in(rows)) is None:
-                return table_of_mapping(rows, source=name, request=request)
-            rows = found
+        _check_document(rows, source=name)
+    if (export := read_tool_export(rows, request, source=name)) is not None:
+        return export
+    if isinstance(rows, dict):
+        if (found := _rows_in(rows)) is None:
+            return table_of_mapping(rows, source=name, request=request)
+        rows = found
+    if file.format == "json":
         lines = list(range(1, len(rows) + 1))
-    if shape == "label-studio" or (shape is None and _is_label_studio(rows)):
+    if _is_label_studio(rows):
         return _long_table(_label_studio(rows, request), source=name)
-    if shape == "argilla" or (shape is None and _is_argilla(rows[:1])):
+    if _is_argilla(rows[:1]):
         return _long_table(_argilla(rows, lines, request), source=name)
     return unflatten(table_of_objects(rows, lines, source=name), request)
 
@@ -117,15 +112,7 @@ def _rows_in(document: dict[str, Any]) -> list[dict[str, Any]] | None:
     return None
 
 
-_SHAPES = {
-    "alttest": "an object of objects",
-    "label-studio": "a list of tasks",
-    "argilla": "a list of records",
-}
-"""Top level of the shapes that may be declared."""
-
-
-def _check_document(document: Any, *, shape: str | None, source: str) -> None:
+def _check_document(document: Any, *, source: str) -> None:
     if not isinstance(document, dict | list):
         message = f"{source}: JSON must be an object or a list, got {shorten(repr(document))}. "
         raise InputError(message + 'Write {"annotator": {"item": "label"}}.')
@@ -133,9 +120,6 @@ def _check_document(document: Any, *, shape: str | None, source: str) -> None:
     if not document:
         message = f"{source}: must hold at least one label, got an empty {kind}. Add some."
         raise NoDataError(message)
-    if shape is not None and (shape == "alttest") != isinstance(document, dict):
-        message = f"{source}: JSON must be {_SHAPES[shape]}, got a {kind}. Leave out `format`."
-        raise InputError(message)
     for number, row in enumerate(document if isinstance(document, list) else (), start=1):
         if not isinstance(row, dict):
             raise InputError(
@@ -187,10 +171,6 @@ def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: s
         message = f"`{name}` must be {rule}, got {shorten(repr(value))}. Export the file again."
         raise InputError(message)
     return value
-
-
-def _show_first(rows: Sequence[Any]) -> str:
-    return shorten(repr(next(iter(rows), [])))
 
 
 # The alt-test authors' JSON, and dicts ------------------------------------------------------------
@@ -264,10 +244,6 @@ def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[Answer]:
     nothing ticked is the empty set of every question that asks for sets. The answers of the other
     side show which questions do, too. Annotations that are marked as ground truth are gold.
     """
-    if not _is_label_studio(tasks):
-        shown = _show_first(tasks)
-        msg = f"JSON must be a list of tasks with `data` and `annotations`, got {shown}. "
-        raise InputError(msg + "Export it from Label Studio as JSON.")
     key = _task_key(tasks, request)
     sides = ("annotations", "predictions")
     is_gold = request.is_gold
@@ -452,9 +428,6 @@ def _argilla(
 
     A judge's labels are the records' `suggestions`, named by their `agent`.
     """
-    if not _is_argilla(records):
-        msg = f"JSON must be a list of records with `responses`, got {_show_first(records)}. "
-        raise InputError(msg + "Export it with `to_json`.")
     keys = {
         key for record in records for key, value in _id_sources(record).items() if value is not None
     }

@@ -20,7 +20,7 @@ from voirdire.records.plain import encode_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from voirdire.io import ItemBatch, ItemFormat, ItemReading
+    from voirdire.io import FileFormat, ItemBatch, ItemReading
     from voirdire.io.declared import ItemLayout
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.outputs import SetAside
@@ -85,7 +85,7 @@ class ItemSource:
         source = source if self._rows is None else self._rows.path
         self.source, self.layout = source, layout
         self.name = "<stdin>" if str(source) == "-" else str(source)
-        self._format: ItemFormat | None = layout.format
+        self._format: FileFormat | None = layout.format
         self._saved: Any = None
         self._stamp = self._read_stamp()
 
