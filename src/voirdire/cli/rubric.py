@@ -111,7 +111,8 @@ def check_command(
     certificate
         Write what was shown of the judge by tag here, for `voirdire score --require-certified`.
     """
-    rows = [file for file in files if _holds_rows(file)]
+    rubrics = ("", ".yaml", ".yml")  # endings: a built-in rubric has none
+    rows = [file for file in files if Path(file).suffix.lower() not in rubrics]
     given = [verdicts, again, humans, only, judge, store, negative, output, certificate,
              shown.report]  # fmt: skip
     if not rows:
@@ -138,17 +139,6 @@ def check_command(
     if certificate is not None and found.certificate is not None:
         write_text(certificate, reporting.to_json(found.certificate) + "\n")
         say(f"certificate: {certificate}")
-
-
-def _holds_rows(file: str) -> bool:
-    """Tell a file of rows from a rubric: by its name, and of JSON by how it begins."""
-    name = file.lower()
-    for packed in (".gz", ".bz2", ".xz"):
-        name = name.removesuffix(packed)
-    if name.endswith(".json") and Path(file).is_file():
-        with Path(file).open("rb") as opened:
-            return opened.read(1_024).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-    return name.endswith((".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".xlsx"))
 
 
 def _check_rubrics(files: list[str], printed: Printed) -> None:

@@ -16,7 +16,7 @@ from voirdire.reporting.pages.speech import Speaker
 from voirdire.reporting.pages.view import Lines, Scatter, Table, Track
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -82,7 +82,12 @@ def plot(
         listed = ", ".join(map(repr, [*charts][:20]))
         msg = f"`name` must be one of {listed}, got {shorten(repr(name))}."
         raise InputError(msg)
-    say = _Words(language)
+    speaker = Speaker(language)
+
+    def say(thing: Any) -> str:
+        """Say it as plain text that matplotlib does not read as a formula."""
+        return speaker(thing).striptags().replace("$", r"\$")
+
     axes = ax or _new_axes(charts[chosen])
     chart = charts[chosen]
     if isinstance(chart, Lines):
@@ -93,16 +98,6 @@ def plot(
         _draw_tracks(axes, chart, say)
     axes.spines[["top", "right"]].set_visible(False)
     return axes.get_figure(root=True)  # type: ignore[return-value]  # axes are on a figure
-
-
-class _Words:
-    """Say things as plain text that matplotlib does not read as a formula."""
-
-    def __init__(self, language: Language) -> None:
-        self._speaker = Speaker(language)
-
-    def __call__(self, thing: Any) -> str:
-        return self._speaker(thing).striptags().replace("$", r"\$")
 
 
 def _is_chart(block: Any) -> bool:
@@ -149,7 +144,7 @@ def _set_titles(axes: Axes, chart: Lines | Scatter, x_title: str, y_title: str) 
     axes.set_axisbelow(True)
 
 
-def _draw_lines(axes: Axes, chart: Lines, say: _Words) -> None:
+def _draw_lines(axes: Axes, chart: Lines, say: Callable[[Any], str]) -> None:
     _set_titles(axes, chart, say(chart.x_title), say(chart.y_title))
     if chart.is_square:
         axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linewidth=1)
@@ -170,7 +165,7 @@ def _draw_lines(axes: Axes, chart: Lines, say: _Words) -> None:
         axes.legend(prop={"family": _fonts(), "size": "small"}, frameon=False)
 
 
-def _draw_scatter(axes: Axes, chart: Scatter, say: _Words) -> None:
+def _draw_scatter(axes: Axes, chart: Scatter, say: Callable[[Any], str]) -> None:
     _set_titles(axes, chart, say("chart.judge"), say("chart.human"))
     low, high = axes.get_xlim()
     keep, less = (1 - chart.epsilon, 0.0) if chart.is_multiplicative else (1.0, chart.epsilon)
@@ -187,7 +182,7 @@ def _draw_scatter(axes: Axes, chart: Scatter, say: _Words) -> None:
     axes.set_aspect("equal")
 
 
-def _draw_tracks(axes: Axes, table: Table, say: _Words) -> None:
+def _draw_tracks(axes: Axes, table: Table, say: Callable[[Any], str]) -> None:
     place = next(at for at, cell in enumerate(table.rows[0]) if isinstance(cell, Track))
     for level, word in table.levels:
         axes.axvline(level, color=LIGHT["muted"], linestyle="--", linewidth=1)

@@ -89,11 +89,8 @@ def _read_result(source: str) -> bytes:
             with open_regular(source) as file:
                 data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        rule = "a file that can be read"
-        if isinstance(error, FileNotFoundError):
-            rule = "a file that exists, or the folder of a training run"
         why = getattr(error, "strerror", None) or error
-        msg = f"{source}: must be {rule} ({why}). Name another."
+        msg = f"{source}: must be a file that can be read ({why}). Name another."
         raise InputError(msg) from error
     if len(data) > MOST_BYTES:
         msg = f"{source}: must have at most {MOST_BYTES >> 20} MiB, got more. View a part of it."

@@ -8,7 +8,6 @@ surroundings around.
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import string
@@ -296,8 +295,8 @@ class Speaker:
 
     def money(self, value: float | None) -> str:
         """Write US dollars; below a cent as a bound."""
-        if value is None or not math.isfinite(value):
-            return "–"
+        if value is None:
+            return self.phrases["calls.price.unknown"]
         if 0 < value < 0.01:
             return self.phrases["dollars.less"].format(n="0.01")
         return self.phrases["dollars"].format(n=f"{value:,.2f}")

@@ -341,17 +341,13 @@ def say_calls(calls: CallSummary) -> Iterator[Words]:
         (
             say("calls", calls=calls.n_calls, repeats=calls.n_retries,
                 stored=calls.n_reused, tokens_in=calls.prompt_tokens, cached=calls.cached_tokens,
-                tokens_out=calls.completion_tokens, cost=_say_cost(calls.cost)),
+                tokens_out=calls.completion_tokens, cost=Dollars(calls.cost)),
         )
     )  # fmt: skip
     if failures := calls.failures:
         reasons = [say("results.dropped.reason", reason=x, n=n) for x, n in failures.items()]
         yield Words((say("calls.failed", reasons=reasons),))
         yield Words([Verbatim(calls.examples.get(kind, kind)) for kind in failures], "list")
-
-
-def _say_cost(cost: float | None) -> Dollars | Said:
-    return say("calls.price.unknown") if cost is None else Dollars(cost)
 
 
 def say_output(output: str | None, key: str = "output") -> tuple[Words, ...]:
@@ -380,7 +376,7 @@ def several_view(judged: SeveralJudged) -> View:
     columns: list[Column] = [
         *("judge", "n_items", "calls.n_calls"),
         ("n_failures", lambda row: sum(row.calls.failures.values())),
-        ("cost", lambda row: _say_cost(row.calls.cost)),
+        ("cost", lambda row: Dollars(row.calls.cost)),
         ("verdicts", lambda row: Name(row.output, 80)),
     ]
     notes = [
@@ -421,7 +417,7 @@ def batches_view(run: BatchRun) -> View:
     said = [say("command", text=Argument(command)) for command in commands]
     return View(
         name="batches",
-        meta=say("batches.meta", requests=run.n_waiting, cost=_say_cost(run.cost)),
+        meta=say("batches.meta", requests=run.n_waiting, cost=Dollars(run.cost)),
         todo=("batches.local", *said, "batches.again") if local else ("batches.again",),
         blocks=(Table.of(None, run.batches, columns),),
     )  # fmt: skip
@@ -431,7 +427,7 @@ def estimates_view(estimates: Sequence[RunEstimate]) -> View:
     """Say what runs would call and cost."""
     columns: list[Column] = [
         *("judge", "n_items", "n_calls", "n_stored", "prompt_tokens", "completion_tokens"),
-        ("cost", lambda row: _say_cost(row.cost)),
+        ("cost", lambda row: Dollars(row.cost)),
     ]
     kept = [
         say("estimates.kept", judge=row.judge, n=row.n_items - row.n_kept, of=row.n_items)
