@@ -368,12 +368,6 @@ def _glances(questions: Sequence[Question]) -> Iterator[Table]:
 
 def _question_part(question: Question, *, n_questions: int) -> Part:
     cautions = list_cautions(question)
-    advice = [Advice(cautions[:_MOST_OPEN])] if cautions else []
-    more = []
-    if n_more := len(cautions) - len(cautions[:_MOST_OPEN]):
-        title, rest = say("cautions.more", n=n_more), Advice(cautions[_MOST_OPEN:])
-        name = f"{question.place}.cautions"
-        more = [Part(name=name, title=title, blocks=(rest,), shown_in="details")]
     todo = Words((Said("next.title"), *_next_steps(question)))
     return Part(
         name=question.place,
@@ -384,9 +378,8 @@ def _question_part(question: Question, *, n_questions: int) -> Part:
             Words(_lead(question)),
             *_verdicts(question),
             _judges_table(question.rows),
-            *advice,
+            *([Advice(cautions)] if cautions else []),
             todo,
-            *more,
             *_parts(question, n_questions=n_questions),
         ),
     )
@@ -568,16 +561,12 @@ def _controls_table(question: Question) -> Table:
         ("control", lambda each: _name_control(each[-1])),
         ("advantage_probability", lambda each: each[-1].advantage_probability),
         *(
-            (_at(row.epsilon), partial(_omega_of_control, place=place))
+            (_at(row.epsilon), lambda controls, place=place: controls[place].winning_rate)
             for place, row in enumerate(rows)
         ),
     ]
     controls = [*zip(*(row.controls for row in rows), strict=True)]
     return Table.of("controls.caption", controls, columns)
-
-
-def _omega_of_control(controls: Sequence[ControlResult], *, place: int) -> float:
-    return controls[place].winning_rate
 
 
 def _name_control(control: ControlResult) -> Said:
