@@ -152,9 +152,7 @@ def start_study(
         for name in annotators:
             _check_name(name)
         for label in (label for row in questions for label in row.labels or ()):
-            if escape_cell(label) != label:
-                msg = f"labels must not begin like a formula, got {shorten(label)!r}. Reword it:"
-                raise InputError(f"{msg} a table of labels would not hold this one as it is.")
+            _check_cell(label, "labels", "Reword it")
         _prepare_items(items, rubric, questions)
         document = {
             "rubric": rubric_to_yaml(rubric),
@@ -313,19 +311,17 @@ class Study:
 
     def find_seat(self, secret: str) -> Seat | None:
         """Find whose link a secret is, in a time that says nothing of any."""
-        shown, found = _digest(secret), None
-        for seat in self.seats:
-            if hmac.compare_digest(shown, seat.digest or _NOBODY):
-                found = seat
-        return found
+        shown = _digest(secret)
+        same = [x for x in self.seats if hmac.compare_digest(shown, x.digest or _NOBODY)]
+        return same[0] if same else None
 
     def seat_named(self, name: str) -> Seat:
         """Return somebody's seat; an `InputError` where there is none."""
-        for seat in self.seats:
-            if seat.name == name:
-                return seat
-        names = ", ".join(seat.name for seat in self.seats if seat.name)
-        raise InputError(f"`annotator` must be one of {names}, got {shorten(name)!r}.")
+        seats = {seat.name: seat for seat in self.seats}
+        if name not in seats:
+            names = ", ".join(filter(None, seats))
+            raise InputError(f"`annotator` must be one of {names}, got {shorten(name)!r}.")
+        return seats[name]
 
     def add_person(self, name: str) -> str:
         """Add an annotator, and return the secret of the link.
@@ -650,6 +646,12 @@ def _check_name(name: str) -> None:
         raise InputError(msg)
 
 
+def _check_cell(text: str, what: str, way: str) -> None:
+    if escape_cell(text) != text:
+        msg = f"{what} must not begin like a formula, got {shorten(text)!r}. {way}"
+        raise InputError(f"{msg}: a table of labels would not hold this one as it is.")
+
+
 def _list_questions(
     item: Item, rubric: Rubric, questions: Sequence[Question]
 ) -> dict[str, tuple[Question, str]]:
@@ -673,9 +675,7 @@ def _prepare_items(
         if rubric.of_item and not item.criteria:
             msg = f"items must bring criteria for rubric {rubric.name!r}, got {name!r} without any."
             raise InputError(f"{msg} Give it `criteria`.")
-        if escape_cell(item.id) != item.id:
-            msg = f"ids of items must not begin like a formula, got {name!r}. Give it another:"
-            raise InputError(f"{msg} a table of labels would not hold this one as it is.")
+        _check_cell(item.id, "ids of items", "Give it another")
         with suppress(ValueError, RecursionError):
             right = json.loads(right) if isinstance(right, str) else right
         asked = _list_questions(item, rubric, questions)
@@ -702,15 +702,9 @@ def _as_label(question: Question, row: Answer | None) -> Any:
 
 def write_label(value: Any) -> str:
     """Write a label as tables hold it."""
-    if value is None:
-        return CANNOT_TELL
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, float):
-        return short if float(short := f"{value:g}") == value else repr(value)
-    return str(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def check_value(question: Question, value: Any) -> bool:
