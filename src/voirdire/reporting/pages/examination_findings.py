@@ -16,6 +16,7 @@ from voirdire.reporting.pages.items import (
     slice_columns,
     text_start,
 )
+from voirdire.reporting.pages.results_sections import say_dropped
 from voirdire.reporting.pages.speech import (
     Clauses,
     Count,
@@ -332,16 +333,8 @@ def list_cautions(question: Question) -> list[tuple[Any, Said | None]]:
             what = say("caution.of", what=what, judges=names)
         todo = f"todo.{code}"
         cautions.append((what, say(todo) if has_sentence(todo) else None))
-    reasons = Counter[str]()
-    for drop in question.dropped:
-        reasons[drop.reason] += drop.n_rows if drop.reason != "missing label" else 0
-    reasons = +reasons
-    if reasons:
-        listed = [
-            say("results.dropped.reason", n=n, reason=Verbatim(x)) for x, n in reasons.most_common()
-        ]
-        what = say("results.dropped", n=reasons.total(), reasons=Listing(tuple(listed), most=3))
-        cautions.append((what, say("todo.dropped")))
+    dropped = say_dropped(drop for drop in question.dropped if drop.reason != "missing label")
+    cautions += [(what, say("todo.dropped")) for what in dropped]
     return cautions
 
 

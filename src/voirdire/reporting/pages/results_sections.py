@@ -80,12 +80,18 @@ def list_notes(notes: Iterable[Any], dropped: Sequence[Dropped] = ()) -> tuple[A
     found = list(notes)
     more = len(found) - _MOST_NOTES
     found[_MOST_NOTES:] = [say("results.more", n=more)] if more > 0 else []
-    if dropped:
-        reasons = Counter(row.reason for row in dropped).most_common()
-        named = [say("results.dropped.reason", reason=Verbatim(x), n=n) for x, n in reasons]
-        listed = Listing(tuple(named), most=5)
-        found.append(say("results.dropped", n=len(dropped), reasons=listed))
-    return tuple(found)
+    return (*found, *say_dropped(dropped))
+
+
+def say_dropped(dropped: Iterable[Dropped]) -> tuple[Said, ...]:
+    """Say how many labels were set aside for which reasons, where any were."""
+    counts = Counter[str]()
+    for row in dropped:
+        counts[row.reason] += row.n_rows
+    reasons = counts.most_common()
+    named = [say("results.dropped.reason", reason=Verbatim(x), n=n) for x, n in reasons]
+    listed = Listing(tuple(named), most=5)
+    return (say("results.dropped", n=counts.total(), reasons=listed),) if counts else ()
 
 
 # Gold labels --------------------------------------------------------------------------------------

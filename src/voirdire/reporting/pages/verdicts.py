@@ -514,22 +514,28 @@ def check_view(check: RubricCheck) -> View:
     if check.dropped:
         first = Verbatim(check.dropped[0].reason, width=200)
         notes.append(say("check.dropped", n=Count(check.n_dropped, "rows"), reason=first))
-    pair: list[Column] = [("other", lambda row: Verbatim(row.other or "–", width=300))]
-    answers: list[Column] = ["n_answers", ("share", lambda row: Percent(row.share))]
-    kinds: list[Column] = [
-        ("finding", lambda row: say(f"check.{row[0]}")),
-        ("n_found", itemgetter(1)),
-        ("advice", lambda row: say(f"check.{row[0]}.advice")),
-    ]
-    order = {row.kind: None for row in check.findings}
-    columns: list[Column] = [
-        ("finding", lambda row: say(f"check.{row.kind}")),
-        ("points", lambda row: f"{row.points:g}"),
-        ("criterion", lambda row: Verbatim(row.text, width=300)),
-        *(pair if check.has_pairs else []),
-        "n_prompts",
-        *(answers if check.tags else []),
-    ]
+    blocks: list[Any] = []
+    if check.findings:
+        pair: list[Column] = [("other", lambda row: Verbatim(row.other or "–", width=300))]
+        answers: list[Column] = ["n_answers", ("share", lambda row: Percent(row.share))]
+        kinds: list[Column] = [
+            ("finding", lambda row: say(f"check.{row[0]}")),
+            ("n_found", itemgetter(1)),
+            ("advice", lambda row: say(f"check.{row[0]}.advice")),
+        ]
+        columns: list[Column] = [
+            ("finding", lambda row: say(f"check.{row.kind}")),
+            ("points", lambda row: f"{row.points:g}"),
+            ("criterion", lambda row: Verbatim(row.text, width=300)),
+            *(pair if check.has_pairs else []),
+            "n_prompts",
+            *(answers if check.tags else []),
+        ]
+        order = dict.fromkeys(row.kind for row in check.findings)
+        blocks.append(Table.of("check.kinds", [(x, check.counts[x]) for x in order], kinds))
+        blocks.append(Table.of("check.findings", check.findings, columns))
+    blocks += [_tag_table(check)] if check.tags else []
+    blocks += [words for calls in check.calls for words in say_calls(calls)]
     return View(
         name="check",
         meta=say("check.meta", criteria=criteria, prompts=check.n_prompts, rows=check.n_rows),
@@ -537,15 +543,9 @@ def check_view(check: RubricCheck) -> View:
         if check.findings
         else ("check.clean",),
         todo=(say("check.kept", file=Argument(check.output)),) if check.output else (),
-        blocks=(
-            *([Table.of("check.kinds", [(x, check.counts[x]) for x in order], kinds)]
-              if check.findings else []),
-            *([Table.of("check.findings", check.findings, columns)] if check.findings else []),
-            *([_tag_table(check)] if check.tags else []),
-            *(words for calls in check.calls for words in say_calls(calls)),
-        ),
+        blocks=tuple(blocks),
         notes=tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def _tag_table(check: RubricCheck) -> Table:
