@@ -37,14 +37,14 @@ def test_one_judge_may_stand_alone(tmp_path, labels_of):
 
 
 def test_one_annotator_alone_must_be_named(read_json, labels_of):
-    with pytest.raises(InputError, match=r"must map each annotator to an object .* got 'x'"):
+    with pytest.raises(InputError, match=r"must be a mapping \{rater: \{item: label\}\}, got 'x'"):
         read_json({"1": "x"})
 
     assert labels_of(read_json({"1": "x"}, rater_name="ann")) == {("1", "ann"): "x"}
 
 
 def test_labels_beside_objects_are_refused(read_json):
-    with pytest.raises(InputError, match=r"must map each judge to an object of labels, got 'x'"):
+    with pytest.raises(InputError, match=r"must be a mapping \{rater: \{item: label\}\}, got 'x'"):
         read_json({"gpt": {"1": "x"}, "2": "x"}, role="judge")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from voirdire.errors import InputError, NoDataError
-from voirdire.io import metadata_from_frame, read_metadata
+from voirdire.io import read_metadata
 
 ROWS = [
     {"item": "1", "source": "web", "length": 120, "ok": True},
@@ -63,7 +63,7 @@ def test_a_json_object_maps_items_to_what_is_known():
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.Table.from_pylist])
 def test_frames_of_every_library_are_read(make):
-    assert metadata_from_frame(make(ROWS)).rows() == EXPECTED
+    assert read_metadata(make(ROWS)).rows() == EXPECTED
 
 
 def test_a_stream_is_jsonl(monkeypatch):
@@ -150,21 +150,21 @@ def test_nothing_is_no_data(text, declared):
 @pytest.mark.parametrize("frame", [3, pl.LazyFrame({"item": [1]}), {"item": [1]}])
 def test_what_is_no_frame_is_refused(frame):
     with pytest.raises(InputError, match="`frame` must be a pandas, polars or pyarrow table"):
-        metadata_from_frame(frame)
+        read_metadata(frame)
 
 
 def test_columns_that_share_a_name_are_refused():
     frame = pd.DataFrame([[1, 2, 3]], columns=["item", "a", "a"])
 
     with pytest.raises(InputError, match="metadata: columns must have unique names"):
-        metadata_from_frame(frame)
+        read_metadata(frame)
 
 
 @pytest.mark.parametrize("name", ["*", "^.*$", "line", "0", "<b>", "a\nb", "", "值", "place"])
 def test_columns_of_any_name_are_themselves(name):
     frame = pl.DataFrame({"item": ["1", "1", "2"], name: ["x", None, "y"], "^i.*$": [1, 1, 2]})
 
-    found = metadata_from_frame(frame, columns=[name, "^i.*$"])
+    found = read_metadata(frame, columns=[name, "^i.*$"])
 
     assert found.columns == ["item", name, "^i.*$"]
     assert found.rows() == [("1", "x", 1.0), ("2", "y", 2.0)]
@@ -175,12 +175,12 @@ def test_hostile_values_stay_text_and_errors_stay_on_one_line():
     frame = pl.DataFrame({"item": [evil, evil], "a": ["x" * 500, evil]})
 
     with pytest.raises(InputError) as caught:
-        metadata_from_frame(frame)
+        read_metadata(frame)
 
     message = str(caught.value)
     assert not {"\n", "\x1b", "\u202e"} & set(message)
     assert len(message) < 500
-    assert metadata_from_frame(frame[:1]).rows() == [(evil, "x" * 500)]
+    assert read_metadata(frame[:1]).rows() == [(evil, "x" * 500)]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_numbers_beyond_every_float_stay_text():
 def test_dates_are_text():
     frame = pd.DataFrame({"item": [1, 2], "day": pd.to_datetime(["2024-01-01", "2024-01-02"])})
 
-    assert metadata_from_frame(frame)["day"].str.slice(0, 10).to_list() == [
+    assert read_metadata(frame)["day"].str.slice(0, 10).to_list() == [
         "2024-01-01",
         "2024-01-02",
     ]
@@ -217,4 +217,4 @@ def test_many_items_of_several_rows_are_put_together():
     n = 200_000
     frame = pl.DataFrame({"item": np.arange(n).repeat(2), "a": np.arange(n).repeat(2) % 7})
 
-    assert metadata_from_frame(frame).height == n
+    assert read_metadata(frame).height == n

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import studies
 from voirdire import alt_test
 from voirdire.errors import DegenerateDataWarning
-from voirdire.io import metadata_from_frame, read_metadata
+from voirdire.io import read_metadata
 from voirdire.records import as_plain
 from voirdire.reporting import to_json
 from voirdire.studies import TestPlan as Plan
@@ -31,7 +31,7 @@ ALIGNMENTS = {
 def examined(humans, judges, *, kind="choice", metadata=None, **settings):
     """Examine with one alignment; figures that small studies do not have are of no concern."""
     if metadata is not None:
-        metadata = metadata_from_frame(metadata)
+        metadata = read_metadata(metadata)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         return examine(

@@ -12,7 +12,6 @@ from voirdire.io.items import stream_items as stream_items
 from voirdire.io.label_reading import read_labels as read_labels
 from voirdire.io.labels import LabelTable as LabelTable
 from voirdire.io.labels import join_tables as join_tables
-from voirdire.io.metadata import metadata_from_frame as metadata_from_frame
 from voirdire.io.metadata import read_criteria_metadata as read_criteria_metadata
 from voirdire.io.metadata import read_metadata as read_metadata
 from voirdire.io.verdict_files import VerdictFormat as VerdictFormat

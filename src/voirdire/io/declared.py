@@ -352,7 +352,15 @@ class ItemLayout:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the file."""
-        _check_item_columns(self.columns, self.known_columns)
+        columns: Any = {} if self.columns is None else self.columns
+        is_mapping = isinstance(columns, Mapping)
+        names, known = columns.items() if is_mapping else (), self.known_columns
+        wrong = {x: y for x, y in names if x not in known or not isinstance(y, str)}
+        if wrong or not is_mapping:
+            message = (
+                f"`columns` must map our names to the file's, got {shorten(wrong or columns)}. "
+            )
+            raise InputError(f"{message}Use some of {', '.join(map(repr, known))}.")
         _check_words("missing", self.missing)
         name: object = self.behavior
         if name is not None and not (isinstance(name, str) and name.strip()):
@@ -395,19 +403,3 @@ class ItemReading(ItemLayout):
         """Check what can be checked without the file."""
         check_choice("judged", self.judged, Judged)
         super().__post_init__()
-
-
-def _check_item_columns(columns: Any, known: Sequence[str]) -> None:
-    if columns is None:
-        return
-    wrong = columns
-    if isinstance(columns, Mapping):
-        wrong = {
-            ours: theirs
-            for ours, theirs in columns.items()
-            if ours not in known or not isinstance(theirs, str)
-        }
-    if wrong or not isinstance(columns, Mapping):
-        listed = ", ".join(map(repr, known))
-        message = f"`columns` must map our names to the file's, got {shorten(wrong)}. "
-        raise InputError(f"{message}Use some of {listed}.")

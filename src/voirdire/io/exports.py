@@ -176,13 +176,8 @@ def _check_json_type(value: Any, kind: type[dict[Any, Any] | list[Any]], name: s
 # The alt-test authors' JSON, and dicts ------------------------------------------------------------
 
 
-def table_of_mapping(
-    document: Mapping[Any, Any], *, source: str, request: Request, typed: bool = False
-) -> Table:
-    """Read ``{rater: {item: label}}``, or ``{item: label}`` for one judge.
-
-    `typed` marks a Python mapping.
-    """
+def table_of_mapping(document: Mapping[Any, Any], *, source: str, request: Request) -> Table:
+    """Read ``{rater: {item: label}}``, or ``{item: label}`` for one judge."""
     if not document:
         msg = f"`{source}` must hold at least one label, got none."
         raise NoDataError(msg)
@@ -192,12 +187,8 @@ def table_of_mapping(
         by_rater = list(document.items())
     elif any(nested) or (request.role == "annotator" and request.rater_name is None):
         first = next(value for value in document.values() if not isinstance(value, Mapping))
-        msg = f"{source}: JSON must map each {request.role} to an object of labels"
-        if typed:
-            msg = f"`{source}` must be a mapping {{rater: {{item: label}}}}"
-        raise InputError(
-            f'{msg}, got {shorten(repr(first))}. Write {{"name": {{"item": "label"}}}}.'
-        )
+        msg = f"`{source}` must be a mapping {{rater: {{item: label}}}}, got {shorten(repr(first))}"
+        raise InputError(f'{msg}. Write {{"name": {{"item": "label"}}}}.')
     pairs = [list(answers.items()) for _, answers in by_rater]
     n_pairs = [len(each) for each in pairs]
     raters = code_names([rater for rater, _ in by_rater], source=source)

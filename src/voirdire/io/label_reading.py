@@ -206,7 +206,7 @@ def find_layout(table: Table, request: Request) -> tuple[_Layout, Table]:
 def _open(source: Any, request: Request, source_name: str | None) -> Table:
     name = source_name or ("humans" if request.role == "annotator" else "judges")
     if isinstance(source, Mapping):
-        return table_of_mapping(source, source=name, request=request, typed=True)
+        return table_of_mapping(source, source=name, request=request)
     if isinstance(source, str | Path) or hasattr(source, "read"):
         return open_labels(source, request)
     if not hasattr(type(source), "columns"):

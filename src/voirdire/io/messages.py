@@ -243,6 +243,7 @@ def _json(value: Any) -> str:
 # What is judged ---------------------------------------------------------------------------------
 
 _NO_TEXT = "no response: the last message by the assistant has no text"
+_UNFINISHED = "no response: it ends inside its thoughts"
 
 
 def turn_start(messages: Sequence[ParsedMessage]) -> int:
@@ -256,15 +257,12 @@ def turn_start(messages: Sequence[ParsedMessage]) -> int:
 class UnfinishedError(RowError):
     """The response ends inside its thoughts: it has no final answer."""
 
-    def __init__(self, *, column: str | None = None) -> None:
-        super().__init__("no response: it ends inside its thoughts", column=column)
-
 
 def select_text_answer(text: str, *, judged: Judged, prompt: tuple[Message, ...] = ()) -> str:
     """Select the judged part of a plain text: all of it, or its final answer."""
     answer = _final_answer(text, prompt) if judged == "final_answer" else text
     if answer is None:
-        raise UnfinishedError
+        raise UnfinishedError(_UNFINISHED)
     return answer
 
 
@@ -300,7 +298,7 @@ def select_turn_answer(
     if last.text is None and last.reasoning is None:
         raise RowError(_NO_TEXT, column=column)
     if answer is None:
-        raise UnfinishedError(column=column)
+        raise UnfinishedError(_UNFINISHED, column=column)
     return answer
 
 

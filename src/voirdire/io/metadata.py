@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire.io.files import Source
     from voirdire.io.rows import Column, Table
 
-__all__ = ["metadata_from_frame", "read_criteria_metadata", "read_metadata"]
+__all__ = ["read_criteria_metadata", "read_metadata"]
 
 ITEM = "item"
 _NUMBER = r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$"
@@ -33,18 +34,19 @@ _NO_NUMBER = ("nan", "na", "n/a", "null", "none")
 
 
 def read_metadata(
-    source: Source,
+    source: Any,
     *,
     item: str | None = None,
     columns: Sequence[str] | None = None,
     format: FileFormat | None = None,  # noqa: A002  # the word people use for it
 ) -> pl.DataFrame:
-    r"""Read metadata of items from a file.
+    r"""Read metadata of items from a file or a data frame.
 
     Parameters
     ----------
-    source : str, path or binary file
-        A path, ``"-"`` for standard input, or an open binary file.
+    source : str, path, binary file or data frame
+        A path, ``"-"`` for standard input, or an open binary file; a pandas, polars or pyarrow
+        table, of which the index is no column.
     item : str, optional
         The column with the items' ids, or several as ``a,b``; by default `item`, or else `id`.
     columns : sequence of str, optional
@@ -81,102 +83,13 @@ def read_metadata(
     >>> read_metadata(io.BytesIO(text.encode()), format="csv").rows()
     [('1', 'web', 120.0), ('2', 'chat', 80.0)]
     """
-    file = DataFile(source, format=format, held="item")
-    is_text = file.format in ("csv", "tsv", "xlsx")
-    table = open_table(file, id_column=item or ITEM)
-    return _frame(table, item=item, columns=columns, untyped=is_text)
-
-
-def read_criteria_metadata(
-    source: Source,
-    *,
-    columns: Sequence[str] | None = None,
-    format: FileFormat | None = None,  # noqa: A002  # the word people use for it
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Read what is known of the criteria that the items of a file bring, each an item of its own.
-
-    Parameters
-    ----------
-    source, columns, format
-        As for `read_metadata`.
-
-    Returns
-    -------
-    tuple of polars.DataFrame and dict
-        Metadata as `read_metadata` gives it: `sign` of the points (positive, negative, none), `tag`
-        or, of a tag such as ``axis:accuracy``, a column `axis`, and the texts `prompt`, `response`
-        and `criterion`; and the cluster of each item, its prompt.
-
-    Raises
-    ------
-    NoDataError
-        If no row brings criteria.
-    InputError
-        As `stream_items` does.
-    """
-    rows: list[dict[str, str]] = []
-    clusters: dict[str, str] = {}
-    for batch in stream_items(source, criteria=True, format=format):
-        for part in (part for item in batch.items for part in split_criteria(item)):
-            [each] = part.criteria
-            signs = {0: "none", 1: "positive", -1: "negative"}
-            texts_of = {"response": part.response, "criterion": each.text}
-            if part.prompt:
-                texts_of["prompt"] = part.prompt[-1].content
-            named = (tag.partition(":") for tag in each.tags)
-            tags = {name if value else "tag": value or name for name, _, value in named}
-            sign = signs[(each.points > 0) - (each.points < 0)]
-            rows.append(tags | {"item": part.id, "sign": sign} | texts_of)
-            clusters[part.id] = part.cluster or part.id
-    names = ["item", *dict.fromkeys(name for row in rows for name in row if name != "item")]
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), infer_schema_length=None)
-    for name in columns or ():
-        if name not in frame.columns:
-            msg = f"`columns` must be among {', '.join(map(repr, names[1:]))}, got {name!r}."
-            raise InputError(msg)
-    return frame.select("item", *columns) if columns else frame, clusters
-
-
-def metadata_from_frame(
-    frame: Any,
-    *,
-    item: str | None = None,
-    columns: Sequence[str] | None = None,
-) -> pl.DataFrame:
-    """Read metadata of items from a data frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        One row per item. The index of a pandas frame is not a column.
-    item, columns
-        As for `read_metadata`.
-
-    Returns
-    -------
-    polars.DataFrame
-        As `read_metadata` gives it.
-
-    Raises
-    ------
-    NoDataError
-        If the frame has no rows.
-    InputError
-        As for `read_metadata`; also if `frame` is not a data frame, or a lazy one.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> metadata_from_frame(pl.DataFrame({"id": [1, 2], "source": ["web", "chat"]})).rows()
-    [('1', 'web'), ('2', 'chat')]
-    """
-    return _frame(open_frame(frame, "metadata"), item=item, columns=columns)
-
-
-def _frame(
-    table: Table, *, item: str | None, columns: Sequence[str] | None, untyped: bool = False
-) -> pl.DataFrame:
-    """Load, type and merge the columns, with numbers as names, since polars knows name patterns."""
+    is_written = False  # as text in every cell
+    if isinstance(source, str | Path) or hasattr(source, "read"):
+        file = DataFile(source, format=format, held="item")
+        is_written = file.format in ("csv", "tsv", "xlsx")
+        table = open_table(file, id_column=item or ITEM)
+    else:
+        table = open_frame(source, "metadata")
     wanted = (ITEM, "id") if item is None else (item,)
     if not {*wanted} & {*table.columns}:  # several columns, as labels have them
         table, _ = name_item(exchange_pairs(table, Request(role="annotator")), item)
@@ -197,10 +110,59 @@ def _frame(
         raise InputError(message)
     known: dict[str, pl.Series] = {}
     for name in names:
-        values = _parse_column(rows.columns[name], source=table.source, untyped=untyped)
+        values = _parse_column(rows.columns[name], source=table.source, is_written=is_written)
         frame = pl.DataFrame({"item": items, "line": rows.lines, "value": values})
         known[name] = _take_value_per_item(frame, column=name, source=table.source)
     return pl.DataFrame({ITEM: items.unique(maintain_order=True), **known})
+
+
+def read_criteria_metadata(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Read what is known of the criteria that the items of a file bring, each an item of its own.
+
+    Parameters
+    ----------
+    source, columns
+        As for `read_metadata`.
+
+    Returns
+    -------
+    tuple of polars.DataFrame and dict
+        Metadata as `read_metadata` gives it: `sign` of the points (positive, negative, none), `tag`
+        or, of a tag such as ``axis:accuracy``, a column `axis`, and the texts `prompt`, `response`
+        and `criterion`; and the cluster of each item, its prompt.
+
+    Raises
+    ------
+    NoDataError
+        If no row brings criteria.
+    InputError
+        As `stream_items` does.
+    """
+    rows: list[dict[str, str]] = []
+    clusters: dict[str, str] = {}
+    for batch in stream_items(source, criteria=True):
+        for part in (part for item in batch.items for part in split_criteria(item)):
+            [each] = part.criteria
+            signs = {0: "none", 1: "positive", -1: "negative"}
+            texts_of = {"response": part.response, "criterion": each.text}
+            if part.prompt:
+                texts_of["prompt"] = part.prompt[-1].content
+            named = (tag.partition(":") for tag in each.tags)
+            tags = {name if value else "tag": value or name for name, _, value in named}
+            sign = signs[(each.points > 0) - (each.points < 0)]
+            rows.append(tags | {"item": part.id, "sign": sign} | texts_of)
+            clusters[part.id] = part.cluster or part.id
+    names = ["item", *dict.fromkeys(name for row in rows for name in row if name != "item")]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), infer_schema_length=None)
+    for name in columns or ():
+        if name not in frame.columns:
+            msg = f"`columns` must be among {', '.join(map(repr, names[1:]))}, got {name!r}."
+            raise InputError(msg)
+    return frame.select("item", *columns) if columns else frame, clusters
 
 
 def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> list[str]:
@@ -217,7 +179,7 @@ def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> lis
     return chosen
 
 
-def _parse_column(column: Column, *, source: str, untyped: bool) -> pl.Series:
+def _parse_column(column: Column, *, source: str, is_written: bool) -> pl.Series:
     """Type a column; one of a delimited file is of numbers where every cell is one or missing."""
     sorts = sorts_in(column)
     if sorts == {"number"}:
@@ -228,7 +190,7 @@ def _parse_column(column: Column, *, source: str, untyped: bool) -> pl.Series:
     cells = text.str.strip_chars()
     is_number = cells.str.contains(_NUMBER)
     is_absent = cells.str.to_lowercase().is_in(_NO_NUMBER)
-    if not untyped or not is_number.any() or not (is_number | is_absent).all():
+    if not is_written or not is_number.any() or not (is_number | is_absent).all():
         return text
     values = cells.set(~is_number, None).cast(pl.Float64, strict=False)
     return text if values.is_infinite().any() else values

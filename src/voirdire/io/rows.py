@@ -56,7 +56,6 @@ __all__ = [
     "FoundRows",
     "Rows",
     "Table",
-    "Value",
     "estimate_rows",
     "explain_broken_parquet",
     "line_numbers",
@@ -71,11 +70,9 @@ __all__ = [
     "text_series",
 ]
 
-Value: TypeAlias = Any
-"""A decoded cell: text, a number, a truth value, a list, an object, or None."""
-
-Column: TypeAlias = pl.Series | list[Value]
-"""A typed column, or plain Python values where each cell may have its own type."""
+Column: TypeAlias = pl.Series | list[Any]
+"""A typed column, or plain Python values where each cell may have its own type: text, a number, a
+truth value, a list, an object, or None."""
 
 FoundRows: TypeAlias = Iterator[tuple[int, Any, int]]
 """Line (or row), its content (a `Dropped` where it cannot be read), and its size in bytes."""

@@ -15,7 +15,7 @@ from voirdire._messages import did_you_mean, shorten
 from voirdire._types import EpsilonMode, Margin, Share  # noqa: TC001  # what reads the JSON looks at the types
 from voirdire._validation import change_fields, check_epsilons
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
-from voirdire.io.metadata import metadata_from_frame
+from voirdire.io.metadata import read_metadata
 from voirdire.records import Dropped
 from voirdire.records.tables import Tabular
 from voirdire.stats import AltTestResult, Caution, benjamini_yekutieli
@@ -276,7 +276,7 @@ def examine(
     reading = declare(reading, kind, labels)
     humans, judges, reading = _name_sides(table, humans, judges, reading)
     if metadata is not None:
-        metadata = metadata_from_frame(metadata)
+        metadata = read_metadata(metadata)
     units: Any = clusters
     if not isinstance(units, bool | Mapping):
         msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
