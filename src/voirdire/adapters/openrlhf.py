@@ -92,7 +92,26 @@ def read_openrlhf_request(
         )
         raise InputError(msg)
     tokens = _check_tokens(end_tokens)
-    return _turns(asked.query, asked.prompts, labels, end_tokens=tokens, base_column=base_column)
+    turns: list[Turn] = []
+    for query, prompt, label in zip(asked.query, asked.prompts, labels, strict=True):
+        said = read_label(label)
+        shown = said.get("prompt")
+        response = _response(query, prompt, tokens)
+        # where a template ends its turns by a token, what has none was cut off
+        is_cut = has_end_token(prompt, tokens) and not has_end_token(query[len(prompt) :], tokens)
+        if response is not None and shown is not None:  # thoughts that the template began
+            response = find_opening(prompt) + response
+        turns.append(
+            make_turn(
+                said,
+                response=response,
+                prompt=prompt if shown is None else shown,
+                base_reward=said.get(base_column),
+                group=prompt,
+                truncated=is_cut,
+            )
+        )
+    return turns
 
 
 def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
@@ -168,43 +187,12 @@ class OpenRlhfReward(NumberReward):
         dict
             As `openrlhf_response` gives it.
         """
-        labels = [None] * len(queries) if labels is None else labels
-        turns = _turns(
-            queries, prompts, labels, end_tokens=self._end_tokens, base_column=self.base_column
+        turns = read_openrlhf_request(
+            {"query": list(queries), "prompts": list(prompts), "labels": labels and list(labels)},
+            end_tokens=self._end_tokens,
+            base_column=self.base_column,
         )
         return openrlhf_response(self.scored(turns), self.missing)
-
-
-def _turns(
-    queries: Sequence[str],
-    prompts: Sequence[str],
-    labels: Sequence[Any],
-    *,
-    end_tokens: tuple[str, ...],
-    base_column: str,
-) -> list[Turn]:
-    turns: list[Turn] = []
-    for query, prompt, label in zip(queries, prompts, labels, strict=True):
-        said = read_label(label)
-        shown = said.get("prompt")
-        response = _response(query, prompt, end_tokens)
-        # where a template ends its turns by a token, what has none was cut off
-        is_cut = has_end_token(prompt, end_tokens) and not has_end_token(
-            query[len(prompt) :], end_tokens
-        )
-        if response is not None and shown is not None:  # thoughts that the template began
-            response = find_opening(prompt) + response
-        turns.append(
-            make_turn(
-                said,
-                response=response,
-                prompt=prompt if shown is None else shown,
-                base_reward=said.get(base_column),
-                group=prompt,
-                truncated=is_cut,
-            )
-        )
-    return turns
 
 
 def read_label(label: Any) -> dict[str, Any]:
