@@ -67,7 +67,9 @@ def test_the_published_kappas_come_out(noise, published):
 
 
 def test_the_published_numbers_of_items_come_out():
-    result = power(**NOISE, **PLAN, n_categories=N_CATEGORIES, n_simulations=8_000)
+    result = power(
+        **NOISE, **PLAN, n_categories=N_CATEGORIES, prevalences="drawn", n_simulations=8_000
+    )
 
     for epsilon, published in PUBLISHED_ITEMS.items():
         rates = mean_rates(result, epsilon)
