@@ -18,7 +18,7 @@ from voirdire.stats.crowd import (
     explain_untestable,
 )
 from voirdire.stats.fdr import benjamini_yekutieli
-from voirdire.stats.figures import Figures, smallest_epsilons
+from voirdire.stats.figures import Figures, passes, smallest_epsilons
 from voirdire.stats.judge_difference import PairedGap
 from voirdire.stats.label_arrays import is_present, name_columns
 from voirdire.stats.outcome import CONSTANT_LEVEL, Yardsticks, decide_outcome, describe_panel
@@ -330,14 +330,8 @@ class _Part:
             plan=self.plan,
         )
         gap = self.gaps[place] if self.gaps else None
-        rho, rho_lost, rho_human = (
-            each[judge].item()
-            for each in (
-                figures.advantage_probability,
-                lost.advantage_probability,
-                figures.human_advantage,
-            )
-        )
+        rho, rho_lost = (x.advantage_probability[judge].item() for x in (figures, lost))
+        rho_human = figures.human_advantage[judge].item()
         if crowd is not None and crowd.tests:
             rho, rho_lost, rho_human = crowd.advantages
         results = []
@@ -384,7 +378,9 @@ class _Part:
                 worst_case=worst_case,
                 t_test=TTest(
                     winning_rate=figures.winning_rate[judge, number].item(),
-                    passed=bool((figures.passed & lost.passed)[judge, number]),
+                    passed=all(
+                        bool(passes(x.winning_rate[judge, number])) for x in (figures, lost)
+                    ),
                     p_values=tuple(row.p_value for row in annotators),
                 ),
                 controls=self.control_rows[number],

@@ -222,11 +222,6 @@ class Figures:
         """ω by the exact test, which decides outcomes."""
         return self.share_of_annotators(self.exact_rejected)
 
-    @cached_property
-    def passed(self) -> NDArray[np.bool_]:
-        """Whether ω is at least .5 (to rounding); never where it is undefined."""
-        return passes(self.winning_rate)
-
     def approximate_winning_rate(self, n_items: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """ω by p-values close to those of the exact test, see `approximate_p_values`."""
         settings, counts = self.settings, exact_counts(self.sums)

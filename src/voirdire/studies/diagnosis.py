@@ -152,11 +152,6 @@ class Diagnosis:
     slices_skipped: tuple[SkippedColumn, ...] = ()
     n_items_unknown: int = 0
 
-    @property
-    def outliers(self) -> tuple[str, ...]:
-        """Names of the outlier annotators."""
-        return tuple(row.annotator for row in self.annotators if row.outlier)
-
 
 def diagnose(
     matrix: LabelMatrix,

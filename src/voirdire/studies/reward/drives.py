@@ -65,50 +65,44 @@ def describe_drives(comparisons: RatedComparisons) -> tuple[FeatureDrive, ...]:
     vouched_names = {name for name, status in statuses.items() if status.is_valid}
     drives: list[FeatureDrive] = []
     for row in comparisons.behaviors:
-        drives += _describe_behavior(comparisons, row, vouched_names)
+        reward, values = comparisons.reward, row.values
+        about = reward.feature_set(row.behavior)
+        demands = reward.behavior_rubric.behavior(row.behavior).demands
+        prompts = comparisons.rated.prompts[row.rows]
+        spreads = [
+            _compute_spread_within(prompts, column)
+            for column in compute_contributions(values, row.weights).T
+        ]
+        is_seen = [_compute_spread_within(prompts, column) >= SEEN_SPREAD for column in values.T]
+        total = sum(x for x in spreads if np.isfinite(x))
+        shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
+        is_dead = [share < DEAD_SHARE for share in shares]
+        without = _compute_errors_without(comparisons, row)
+        payments = find_paid_against_demands(reward)
+        paid_against = {each.proposition for each in payments if each.behavior == row.behavior}
+        out_of_order = _find_misordered_classes(row, is_seen=is_seen, is_dead=is_dead)
+        needed = _list_needed_propositions(reward, about)
+        intervals = _read_intervals(reward, row.behavior)
+        nowhere = (float("nan"), float("nan"))
+        drives += [
+            FeatureDrive(
+                behavior=row.behavior,
+                feature=name,
+                weight=float(row.weights[k]),
+                low=intervals.get(name, nowhere)[0],
+                high=intervals.get(name, nowhere)[1],
+                mean=compute_mean(values[:, k]),
+                spread=spreads[k],
+                share=shares[k],
+                error_rate_without=without[k],
+                is_dead=is_dead[k],
+                is_contradictory=name in paid_against or (name in out_of_order and not is_dead[k]),
+                demand=write_demand(demands[name]) if name in demands else "",
+                is_certified=needed[name] <= vouched_names,
+            )
+            for k, name in enumerate(row.names)
+        ]
     return tuple(drives)
-
-
-def _describe_behavior(
-    comparisons: RatedComparisons, row: BehaviorComparisons, vouched_names: set[str]
-) -> list[FeatureDrive]:
-    reward, values = comparisons.reward, row.values
-    about = reward.feature_set(row.behavior)
-    demands = reward.behavior_rubric.behavior(row.behavior).demands
-    prompts = comparisons.rated.prompts[row.rows]
-    spreads = [
-        _compute_spread_within(prompts, column)
-        for column in compute_contributions(values, row.weights).T
-    ]
-    is_seen = [_compute_spread_within(prompts, column) >= SEEN_SPREAD for column in values.T]
-    total = sum(x for x in spreads if np.isfinite(x))
-    shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
-    is_dead = [share < DEAD_SHARE for share in shares]
-    without = _compute_errors_without(comparisons, row)
-    payments = find_paid_against_demands(reward)
-    paid_against = {each.proposition for each in payments if each.behavior == row.behavior}
-    out_of_order = _find_misordered_classes(row, is_seen=is_seen, is_dead=is_dead)
-    needed = _list_needed_propositions(reward, about)
-    intervals = _read_intervals(reward, row.behavior)
-    nowhere = (float("nan"), float("nan"))
-    return [
-        FeatureDrive(
-            behavior=row.behavior,
-            feature=name,
-            weight=float(row.weights[k]),
-            low=intervals.get(name, nowhere)[0],
-            high=intervals.get(name, nowhere)[1],
-            mean=compute_mean(values[:, k]),
-            spread=spreads[k],
-            share=shares[k],
-            error_rate_without=without[k],
-            is_dead=is_dead[k],
-            is_contradictory=name in paid_against or (name in out_of_order and not is_dead[k]),
-            demand=write_demand(demands[name]) if name in demands else "",
-            is_certified=needed[name] <= vouched_names,
-        )
-        for k, name in enumerate(row.names)
-    ]
 
 
 def _compute_spread_within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "count_refusal_errors",
     "find_error_kind",
-    "find_refusal_error",
     "find_refusal_expression",
 ]
 
@@ -155,28 +154,19 @@ def find_error_kind(comparisons: RatedComparisons, row: BehaviorComparisons) -> 
 def _find_kind(
     rubric: Rubric, row: BehaviorComparisons, expression: str | None, by: str
 ) -> Literal["false_refusal", "missed_refusal"] | None:
-    """Tell which error can happen: by what the best labels name, else by the rubric's demands."""
-    best = {_label_refuses(label) for label in row.order.best} if by == "labels" else set()
-    if len(best) == 1 and not np.isnan(refused := best.pop()):
-        return "missed_refusal" if refused else "false_refusal"
-    return None if expression is None else find_refusal_error(rubric, row.behavior, expression)
-
-
-def find_refusal_error(
-    rubric: Rubric, behavior: str, expression: str
-) -> Literal["false_refusal", "missed_refusal"]:
-    """Tell which error can happen under a behavior.
+    """Tell which error can happen: by what the best labels name, else by the rubric's demands.
 
     A refusal is due where it is likelier for a response whose propositions have the states that the
     behavior demands, all others being even, than for one about which nothing is demanded.
     """
-    demands = rubric.behavior(behavior).demands
-    met = [
-        0.5
-        if (demand := demands.get(name)) is None or demand.demanded is None
-        else float(demand.demanded)
-        for name in rubric.propositions
-    ]
+    best = {_label_refuses(label) for label in row.order.best} if by == "labels" else set()
+    if len(best) == 1 and not np.isnan(refused := best.pop()):
+        return "missed_refusal" if refused else "false_refusal"
+    if expression is None:
+        return None
+    demands = rubric.behavior(row.behavior).demands
+    demanded = [demands[x].demanded if x in demands else None for x in rubric.propositions]
+    met = [0.5 if x is None else float(x) for x in demanded]
     even = [0.5] * len(met)
     due, plain = expression_probability(rubric, expression, probabilities=[met, even])
     return "missed_refusal" if due > plain else "false_refusal"

@@ -1,0 +1,16 @@
+from voirdire.stats.agreement.coefficients import WEIGHTS as WEIGHTS
+from voirdire.stats.agreement.coefficients import AgreementResult as AgreementResult
+from voirdire.stats.agreement.coefficients import KrippendorffResult as KrippendorffResult
+from voirdire.stats.agreement.coefficients import Level as Level
+from voirdire.stats.agreement.coefficients import fleiss_kappa as fleiss_kappa
+from voirdire.stats.agreement.coefficients import gwet_ac as gwet_ac
+from voirdire.stats.agreement.coefficients import krippendorff_alpha as krippendorff_alpha
+from voirdire.stats.agreement.coefficients import measure_alpha as measure_alpha
+from voirdire.stats.agreement.coefficients import raw_agreement as raw_agreement
+from voirdire.stats.agreement.labels import Weights as Weights
+from voirdire.stats.agreement.labels import code_labels as code_labels
+from voirdire.stats.agreement.pairs import cohen_kappa as cohen_kappa
+from voirdire.stats.agreement.panel import JudgeAgreement as JudgeAgreement
+from voirdire.stats.agreement.panel import PanelAgreement as PanelAgreement
+from voirdire.stats.agreement.panel import PanelLevel as PanelLevel
+from voirdire.stats.agreement.panel import measure_panel as measure_panel
