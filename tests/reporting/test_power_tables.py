@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from voirdire.reporting import ResultTables
-from voirdire.stats import PowerResult, PowerRow
+from voirdire.stats import Caution, PowerResult, PowerRow
 
 
 @pytest.fixture
@@ -122,7 +122,9 @@ def test_a_pilot_says_whose_labels_it_has(made, shown):
         "alignment": "accuracy",
     }
     settings = result.settings | pilot
-    text = shown(made((3, 6), settings=settings, cautions=("it is small",)))
+    text = shown(
+        made((3, 6), settings=settings, cautions=(Caution(code="small", sentence="it is small"),))
+    )
 
     assert "The pilot is [red]judge\\x1b[31m⏎" in text
     assert "\x1b" not in text

@@ -42,7 +42,8 @@ def test_clusters_cost_power(pilot):
     # items do not depend on each other here, but six clusters leave five degrees of freedom
     assert clustered.rows[0].power < alone.rows[0].power
     assert clustered.settings["pilot_clusters"] == 6
-    assert "the pilot has 6 clusters: its own error is larger than shown" in clustered.cautions
+    said = [caution.sentence for caution in clustered.cautions]
+    assert "the pilot has 6 clusters: its own error is larger than shown" in said
 
 
 def test_a_small_pilot_allows_many_powers_and_a_large_one_few(pilot):
@@ -92,8 +93,9 @@ def test_items_that_the_judge_was_not_asked_about_are_left_out(make_survey, tabl
     )
 
     assert result.settings["pilot_items"] == 40
-    assert result.cautions == (
-        "the pilot has 40 items: its own error is larger than the figures show",
+    [caution] = result.cautions
+    assert caution.sentence == (
+        "the pilot has 40 items: its own error is larger than the figures show"
     )
 
 
@@ -110,7 +112,7 @@ def test_gaps_and_failures_are_told(make_survey, table):
         n_simulations=20,
     )
 
-    gaps, failures = result.cautions
+    gaps, failures = (caution.sentence for caution in result.cautions)
     # 239 of 240 labels: never 100%
     assert gaps == (
         "annotators of the pilot labelled 99% of its items on average, and studies have as many "
@@ -151,7 +153,7 @@ def test_labels_that_nobody_gives_are_not_counted(every_fourth_missing):
     assert (
         "annotators of the pilot labelled 75% of its items on average, and studies have as many "
         "gaps; where noise is simulated, they are at random"
-    ) in result.cautions
+    ) in [caution.sentence for caution in result.cautions]
 
 
 @pytest.mark.ci
@@ -198,7 +200,7 @@ def test_a_pilot_without_gaps_has_none_in_its_studies(pilot):
     result = power_from_pilot(humans, judges, n_items=40, n_annotators=[3, 5], n_simulations=20)
 
     assert {row.label_share for row in result.rows} == {1.0}
-    assert not any("gaps" in caution for caution in result.cautions)
+    assert not any(caution.code == "pilot_gaps" for caution in result.cautions)
 
 
 # Simulated from fitted noise ----------------------------------------------------------------------
@@ -230,7 +232,7 @@ def test_more_annotators_are_simulated_from_the_fitted_noise(pilot):
     )
     for fitted, given in zip(result.rows[2:], assumed.rows, strict=True):
         assert fitted.power == pytest.approx(given.power, abs=0.12)
-    assert "independent errors" in result.cautions[-1]
+    assert "independent errors" in result.cautions[-1].sentence
 
 
 @pytest.mark.ci

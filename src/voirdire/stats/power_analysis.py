@@ -37,6 +37,7 @@ from voirdire.stats.judge_difference import MOST_FLIPPED, flip_signs
 from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
+from voirdire.stats.results import Caution  # noqa: TC001  # what reads the JSON looks at the types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,7 +185,7 @@ class PowerResult(Tabular, rows="rows"):
     smallest_plans : tuple of SmallestSize
         For each ε the plan with the fewest labels (of equals the one with fewer annotators). ε is
         fixed for reasons of cost before data are seen, so that margins do not compete.
-    cautions : tuple of str
+    cautions : tuple of Caution
         What weakens the figures.
     settings : dict
         Everything that determines them, the seed included.
@@ -198,7 +199,7 @@ class PowerResult(Tabular, rows="rows"):
     rows: tuple[PowerRow, ...]
     smallest_sizes: tuple[SmallestSize, ...]
     smallest_plans: tuple[SmallestSize, ...]
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @staticmethod

@@ -25,6 +25,7 @@ from voirdire.stats.power_analysis import (
     resample_rows,
     simulate_rows,
 )
+from voirdire.stats.results import make_caution
 from voirdire.studies.examination import check_alignment, choose_alignment
 from voirdire.studies.label_matrix import align
 from voirdire.studies.study import check_kinds
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
+    from voirdire.stats import Caution
     from voirdire.stats.comparison import Comparison
     from voirdire.stats.noise_model import NoiseModel
 
@@ -237,27 +239,18 @@ def _choose_one(names: Sequence[str], name: str | None, *, what: str) -> str:
 
 def _cautions(
     pilot: Comparison, failed: NDArray[np.bool_], n_clusters: int | None, *, simulated: bool
-) -> Iterator[str]:
+) -> Iterator[Caution]:
     is_labelled = is_present(pilot.humans)
     n_items, n_failed = len(is_labelled), int(np.count_nonzero(failed))
     if n_items < _FEW_ITEMS:
-        yield f"the pilot has {n_items} items: its own error is larger than the figures show"
+        yield make_caution("pilot_few_items", n_items=n_items)
     if n_clusters is not None and n_clusters < _FEW_CLUSTERS:
-        yield f"the pilot has {n_clusters} clusters: its own error is larger than shown"
+        yield make_caution("pilot_few_clusters", n_clusters=n_clusters)
     if not is_labelled.all():
         where = "; where noise is simulated, they are at random" if simulated else ""
-        yield (
-            # rounded down, so that a gap never shows as 100%
-            f"annotators of the pilot labelled {math.floor(100 * is_labelled.mean())}% of its "
-            f"items on average, and studies have as many gaps{where}"
-        )
+        percent = math.floor(100 * is_labelled.mean())  # so that a gap never shows as 100%
+        yield make_caution("pilot_gaps", {"where": where}, percent=percent)
     if n_failed:
-        yield (
-            f"the judge failed on {n_failed} of {n_items} items, which are left out of a study's "
-            "test; an examination also counts them as lost"
-        )
+        yield make_caution("pilot_failures", n_failed=n_failed, n_items=n_items)
     if simulated:
-        yield (
-            "more annotators than the pilot's are simulated with independent errors and equal "
-            "noise: people who err on the same items need other numbers"
-        )
+        yield make_caution("pilot_simulated")

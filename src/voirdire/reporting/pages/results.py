@@ -170,7 +170,7 @@ def _power_notes(result: PowerResult) -> Iterator[Said | Verbatim]:
     if least is not None and any(row.reason is not None for row in result.rows):
         yield say("power.few", n=least)
     for caution in result.cautions:
-        yield Verbatim(caution)
+        yield Verbatim(caution.sentence)
 
 
 # Certificates -------------------------------------------------------------------------------------

@@ -205,12 +205,7 @@ def _examine(
     tell: Callable[[int], None],
 ) -> tuple[RewardExamination, Mapping[str, NamedColumn]]:
     """Examine one reward; also give the columns behind its figures."""
-    figures: dict[str, Any] = {
-        "n_items": 0,
-        "n_prompts": 0,
-        "n_comparisons": 0,
-        "is_held_out": False,
-    }
+    figures: dict[str, Any] = {}
     recorded: dict[str, Any] = {name: getattr(request.settings, name) for name in _FIGURES}
     notes: list[Caution] = []
     dropped: list[Dropped] = []

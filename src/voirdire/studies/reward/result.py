@@ -370,10 +370,10 @@ class RewardExamination(Tabular, rows="error_rates"):
         default=REWARD_EXAMINATION_SCHEMA, repr=False
     )
     reward: Mapping[str, Any] = field(repr=False)
-    n_items: int
-    n_prompts: int
-    n_comparisons: int
-    is_held_out: bool
+    n_items: int = 0
+    n_prompts: int = 0
+    n_comparisons: int = 0
+    is_held_out: bool = False
     error_rates: tuple[ErrorRate, ...] = ()
     refusals: tuple[RefusalErrors, ...] = field(default=(), repr=False)
     nonsense: tuple[PaidNonsense, ...] = field(default=(), repr=False)
