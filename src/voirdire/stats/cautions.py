@@ -38,10 +38,16 @@ def cautions_of_judge(
     in_crowd: bool,
 ) -> Iterator[Caution]:
     """Find the cautions about a judge that hold for every ε."""
-    if in_crowd:
+    n_annotators, few = len(annotators), [x.annotator for x in annotators if x.n_items < FEW_ITEMS]
+    if in_crowd:  # where nobody is tested
         yield make_caution("random_person")
-    else:
-        yield from _item_cautions(annotators, untested, min_items)
+    elif n_annotators < FEW_ANNOTATORS:
+        yield make_caution("few_annotators", n_annotators=n_annotators, needed=FEW_ANNOTATORS)
+    if untested and not in_crowd:
+        yield make_caution("untested_annotators", **_name_figures(untested), min_items=min_items)
+    if few and not in_crowd:
+        fewest = min(row.n_items for row in annotators)
+        yield make_caution("few_items", **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
     if panel.n_clusters is not None and panel.n_clusters < FEW_CLUSTERS:
         yield make_caution("few_clusters", n_clusters=panel.n_clusters, needed=FEW_CLUSTERS)
     if panel.top_share >= SKEWED:
@@ -58,20 +64,6 @@ def cautions_of_judge(
     ]
     if tied:
         yield make_caution("many_ties", share=MANY_TIES, **_name_figures(tied))
-
-
-def _item_cautions(
-    annotators: Sequence[AnnotatorResult], untested: Sequence[str], min_items: int
-) -> Iterator[Caution]:
-    if (n_annotators := len(annotators)) < FEW_ANNOTATORS:
-        yield make_caution("few_annotators", n_annotators=n_annotators, needed=FEW_ANNOTATORS)
-    if untested:
-        named = _name_figures(untested)
-        yield make_caution("untested_annotators", **named, min_items=min_items)
-    few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
-    if few:
-        fewest = min(row.n_items for row in annotators)
-        yield make_caution("few_items", **_name_figures(few), fewest=fewest, few=FEW_ITEMS)
 
 
 def cautions_at_epsilon(

@@ -29,8 +29,6 @@ from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 __all__ = ["approximate_p_values", "cached_p_value", "exact_bounds", "exact_p_value"]
@@ -329,7 +327,11 @@ def exact_bounds(
     if len(_CUTS) > _MOST_CUTS:
         _CUTS.clear()
     n_tested = np.unique(np.count_nonzero(tested, axis=-1)).tolist()
-    thresholds = _thresholds(n_tested, false_discovery_rate)
+    thresholds = np.unique([  # of Benjamini-Yekutieli, for these numbers of annotators
+        rank * false_discovery_rate / (n * (1 / np.arange(1, n + 1)).sum())
+        for n in n_tested
+        for rank in range(1, n + 1)
+    ])  # fmt: skip
     tables, place = _distinct(counts.reshape(-1, 3))
     bounds = np.full((len(tables), len(epsilons)), np.nan)
     n_items = tables.sum(axis=1)
@@ -339,10 +341,20 @@ def exact_bounds(
             statistics = Boundary(epsilon, mode).statistic(*tables[rows].T)
             order = np.argsort(statistics, kind="stable")
             found = np.ones(len(rows))
+            ordered, listed = statistics[order], tables[rows[order]]
             for threshold in thresholds[::-1].tolist():
                 key = (size, epsilon, mode, threshold)
-                n_below = _count_below(tables[rows[order]], statistics[order], key)
-                found[order[:n_below]] = threshold * _BELOW
+                inside, outside = _CUTS.get(key, (-np.inf, np.inf))
+                low = int(np.searchsorted(ordered, inside + SAME, side="right"))
+                high = int(np.searchsorted(ordered, outside - SAME, side="left"))
+                while low < high:  # the tables whose p-value does not exceed the threshold
+                    middle = (low + high) // 2
+                    if cached_p_value(*listed[middle].tolist(), epsilon, mode) <= threshold:
+                        low, inside = middle + 1, float(ordered[middle])
+                    else:
+                        high, outside = middle, float(ordered[middle])
+                _CUTS[key] = (inside, outside)
+                found[order[:low]] = threshold * _BELOW
             bounds[rows, position] = found
     every = bounds[place].reshape(*counts.shape[:-1], len(epsilons))
     return np.moveaxis(every, -1, -2)
@@ -350,37 +362,6 @@ def exact_bounds(
 
 _BELOW = 1 - 1e-12
 """Factor that keeps a bound on its side of the threshold in spite of rounding."""
-
-
-def _count_below(
-    tables: NDArray[np.int64],
-    statistics: NDArray[np.float64],
-    key: tuple[int, float, EpsilonMode, float],
-) -> int:
-    """Count the tables, in order, whose p-value does not exceed a threshold."""
-    _, epsilon, mode, threshold = key
-    inside, outside = _CUTS.get(key, (-np.inf, np.inf))
-    low = int(np.searchsorted(statistics, inside + SAME, side="right"))
-    high = int(np.searchsorted(statistics, outside - SAME, side="left"))
-    while low < high:
-        middle = (low + high) // 2
-        minus, ties, plus = tables[middle].tolist()
-        if cached_p_value(minus, ties, plus, epsilon, mode) <= threshold:
-            low, inside = middle + 1, float(statistics[middle])
-        else:
-            high, outside = middle, float(statistics[middle])
-    _CUTS[key] = (inside, outside)
-    return low
-
-
-def _thresholds(numbers: Iterable[int], rate: float) -> NDArray[np.float64]:
-    """Return all thresholds of Benjamini-Yekutieli for these numbers of annotators, ascending."""
-    found = [
-        rank * rate / (n_tested * (1 / np.arange(1, n_tested + 1)).sum())
-        for n_tested in numbers
-        for rank in range(1, n_tested + 1)
-    ]
-    return np.unique(found)
 
 
 def _distinct(tables: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:

@@ -511,7 +511,19 @@ def resample_rows(
         drawn = rng.permuted(np.tile(everyone, (n_studies, 1)), axis=1)[:, :n_annotators]
         panels, which = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
         blocks = [HumanBlock(pilot.humans[:, panel], scorer=pilot.scorer) for panel in panels]
-        items, clusters = _draw_items(rng, pilot, n_studies, grid.n_items[-1])
+        n_items, clusters = grid.n_items[-1], None
+        if pilot.clusters is None:
+            items = rng.integers(len(pilot.humans), size=(n_studies, n_items))
+        else:  # whole clusters, one after the other, until there are enough items
+            order = np.argsort(pilot.clusters, kind="stable")
+            sizes = np.unique(pilot.clusters, return_counts=True)[1]
+            starts = np.cumsum(sizes) - sizes
+            units = rng.integers(len(sizes), size=(n_studies, -(-n_items // int(sizes.min()))))
+            ends = np.cumsum(sizes[units])
+            begins = ends - sizes[units].ravel()
+            places = begins.reshape(units.shape)[:, :1] + np.arange(n_items)
+            clusters = np.searchsorted(ends, places, side="right")
+            items = order[starts[units.ravel()[clusters]] + places - begins[clusters]]
         items += which.reshape(-1, 1) * len(pilot.humans)
         compared = (
             np.concatenate([block.outcomes(answers) for block in blocks], axis=1)
@@ -552,23 +564,6 @@ def bound_power(
     return float(low), float(high)
 
 
-def _draw_items(
-    rng: np.random.Generator, pilot: Comparison, n_studies: int, n_items: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
-    """Draw items for every study, and, with clusters, the unit to which each then belongs."""
-    if pilot.clusters is None:
-        return rng.integers(len(pilot.humans), size=(n_studies, n_items)), None
-    order = np.argsort(pilot.clusters, kind="stable")
-    sizes = np.unique(pilot.clusters, return_counts=True)[1]
-    starts = np.cumsum(sizes) - sizes
-    drawn = rng.integers(len(sizes), size=(n_studies, -(-n_items // int(sizes.min()))))
-    ends = np.cumsum(sizes[drawn])
-    begins = ends - sizes[drawn].ravel()
-    places = begins.reshape(drawn.shape)[:, :1] + np.arange(n_items)
-    units = np.searchsorted(ends, places, side="right")
-    return order[starts[drawn.ravel()[units]] + places - begins[units]], units
-
-
 def _count_studies(
     outcomes: Iterator[NDArray[np.int8]],
     grid: PowerSettings,
@@ -585,8 +580,28 @@ def _count_studies(
     sums = _sum_outcomes(judge, first)
     n_compared = sums.n_items.reshape(-1, len(grid.n_items), len(judge))
     above = _gain_p_values(judge, outcomes, n_compared, first) <= CONSTANT_LEVEL
-    exact, rates = _winning_rates(sums, grid, first)
-    passed = passes(exact) & above[..., np.newaxis]
+    # ω by the exact test and by the t-test, shape (n_studies, n_sizes, n_epsilons)
+    settings = TestSettings(
+        epsilons=np.asarray(grid.epsilon),
+        mode=grid.epsilon_mode,
+        design="clustered" if first.clustered else "items",
+        false_discovery_rate=grid.false_discovery_rate,
+        min_items=grid.min_items,
+    )
+    figures = Figures(sums, settings)
+    bounds = exact_bounds(
+        exact_counts(sums),
+        settings.epsilons,
+        tested=figures.tested,
+        mode=settings.mode,
+        false_discovery_rate=settings.false_discovery_rate,
+    )
+    if first.clustered:
+        bounds = np.maximum(bounds, figures.p_values)
+    exact = figures.share_of_annotators(figures.reject(benjamini_yekutieli, bounds))
+    shape = (2, -1, len(grid.n_items), len(grid.epsilon))
+    by_exact, rates = np.reshape([exact, figures.winning_rate], shape)
+    passed = passes(by_exact) & above[..., np.newaxis]
     counted = [passed, passes(rates), ~np.isnan(rates), np.nan_to_num(rates)]
     return np.stack([each.sum(axis=0, dtype=np.float64) for each in counted])
 
@@ -745,28 +760,3 @@ def _gain_p_values(
         flipped = first.flip_signs(gains[number], n_differ, cells)
         p_values[cells] = np.maximum(p_values[cells], flipped)
     return p_values
-
-
-def _winning_rates(
-    sums: OutcomeSums, grid: PowerSettings, first: _FirstItems
-) -> NDArray[np.float64]:
-    """Find ω by the exact test and by the t-test, shape (2, n_studies, n_sizes, n_epsilons)."""
-    settings = TestSettings(
-        epsilons=np.asarray(grid.epsilon),
-        mode=grid.epsilon_mode,
-        design="clustered" if first.clustered else "items",
-        false_discovery_rate=grid.false_discovery_rate,
-        min_items=grid.min_items,
-    )
-    figures = Figures(sums, settings)
-    bounds = exact_bounds(
-        exact_counts(figures.sums),
-        settings.epsilons,
-        tested=figures.tested,
-        mode=settings.mode,
-        false_discovery_rate=settings.false_discovery_rate,
-    )
-    if first.clustered:
-        bounds = np.maximum(bounds, figures.p_values)
-    exact = figures.share_of_annotators(figures.reject(benjamini_yekutieli, bounds))
-    return np.reshape([exact, figures.winning_rate], (2, -1, len(grid.n_items), len(grid.epsilon)))

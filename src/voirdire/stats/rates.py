@@ -379,19 +379,14 @@ def _weigh_strata(items: _Items) -> Estimate:
         return _on_logits(items, rate, influence, float(((weights / (n + 1)) ** 2).sum()) / 2)
     z = ndtri((1 + items.level) / 2)
     moved = z**2 * float(weights @ (means - rate) ** 2) / len(strata)
-    lows, highs = _jeffreys(hits, n, items.level)
+    tails = np.array([[1 - items.level], [1 + items.level]]) / 2
+    ends: NDArray[Any] = betaincinv(hits + 0.5, n - hits + 0.5, tails)  # of Jeffreys
+    ends[0, hits <= 0], ends[1, hits >= n] = 0.0, 1.0
     low, high = (
-        float(np.sqrt((weights * (means - ends)) @ (weights * (means - ends)) + moved))
-        for ends in (lows, highs)
+        float(np.sqrt((weights * (means - end)) @ (weights * (means - end)) + moved))
+        for end in ends
     )
     return Estimate(estimate=rate, low=max(rate - low, 0.0), high=min(rate + high, 1.0))
-
-
-def _jeffreys(hits: NDArray[np.float64], n: NDArray[Any], level: float) -> NDArray[np.float64]:
-    tails = np.array([[1 - level], [1 + level]]) / 2
-    ends: NDArray[Any] = betaincinv(hits + 0.5, n - hits + 0.5, tails)
-    ends[0, hits <= 0], ends[1, hits >= n] = 0.0, 1.0
-    return ends
 
 
 def _power_by_verdicts(items: _Items) -> Estimate:

@@ -241,31 +241,38 @@ def read_sentences() -> dict[str, str]:
     return dict(json.loads(text))
 
 
-class _Sentences(string.Formatter):
-    """Writes counts with their nouns, lists, labels and p-values as the other sentences do."""
+@cache
+def _parse_sentence(code: str) -> list[tuple[str, str | None, str]]:
+    """Part a sentence into texts, each with the name of the figure after it and its form."""
+    pieces = string.Formatter().parse(read_sentences()[code])
+    return [(text, name, form or "") for text, name, form, _ in pieces]
 
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec.startswith("#"):
-            one, _, many = format_spec[1:].partition("|")
-            return f"{value:,} {one if value == 1 else many or one + 's'}"
-        if format_spec == "list":
-            return list_names(value, most=8)
-        if format_spec == "label":
-            return repr(shorten(value))
-        if format_spec == "p":
-            return format_p(value)
-        # rounded as tables write it
-        return format(round(value, 12) if isinstance(value, float) else value, format_spec)
+
+def _write_figure(value: Any, form: str) -> str:
+    """Write a count with its noun, a list, a label, a p-value, or a number as tables do."""
+    if form.startswith("#"):
+        one, _, many = form[1:].partition("|")
+        return f"{value:,} {one if value == 1 else many or one + 's'}"
+    if form == "list":
+        return list_names(value, most=8)
+    if form == "label":
+        return repr(shorten(value))
+    if form == "p":
+        return format_p(value)
+    return format(round(value, 12) if isinstance(value, float) else value, form)
 
 
 def make_caution(code: str, words: Mapping[str, Any] | None = None, /, **figures: Any) -> Caution:
     """Make a caution of its code and its figures; `words` stand in its sentence alone."""
-    given: dict[str, Any] = dict(words or {})
-    if "annotators" in figures:
+    values = figures | dict(words or {})
+    if "annotators" in figures and "whom" not in values:
         whom = ", ".join(repr(shorten(name)) for name in figures["annotators"])
         more = figures.get("n", 0) - len(figures["annotators"])
-        given = {"whom": f"{whom} and {more} more" if more > 0 else whom} | given
-    sentence = _Sentences().vformat(read_sentences()[code], (), figures | given)
+        values["whom"] = f"{whom} and {more} more" if more > 0 else whom
+    sentence = "".join(
+        text if name is None else text + _write_figure(values[name], form)
+        for text, name, form in _parse_sentence(code)
+    )
     return Caution(code=code, sentence=sentence, figures=figures)
 
 
