@@ -250,6 +250,10 @@ def _parse_sentence(code: str) -> list[tuple[str, str | None, str]]:
 
 def _write_figure(value: Any, form: str) -> str:
     """Write a count with its noun, a list, a label, a p-value, or a number as tables do."""
+    if not form:
+        return str(value)
+    if isinstance(value, float) and form != "p":
+        return format(round(value, 12), form)
     if form.startswith("#"):
         one, _, many = form[1:].partition("|")
         return f"{value:,} {one if value == 1 else many or one + 's'}"
@@ -259,7 +263,7 @@ def _write_figure(value: Any, form: str) -> str:
         return repr(shorten(value))
     if form == "p":
         return format_p(value)
-    return format(round(value, 12) if isinstance(value, float) else value, form)
+    return format(value, form)
 
 
 def make_caution(code: str, words: Mapping[str, Any] | None = None, /, **figures: Any) -> Caution:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,7 +276,7 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         )
         return
     label = min(strange[ordered[0]])
-    near = get_close_matches(label, human_words, n=1, cutoff=0)[0]
+    near = _find_nearest(label, tuple(human_words))
     yield make_caution(
         "strange_labels",
         {"are": "is a label" if n_strange == 1 else "are labels"},
@@ -284,6 +285,12 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caut
         label=shorten(label),
         human_label=shorten(near),
     )
+
+
+@lru_cache(maxsize=64)
+def _find_nearest(label: str, words: tuple[str, ...]) -> str:
+    """Return the word that looks most like a label; judges often share their strange ones."""
+    return get_close_matches(label, words, n=1, cutoff=0)[0]
 
 
 def _other_scale(humans: NDArray[Any], answers: NDArray[Any]) -> Iterator[Caution]:
