@@ -6,9 +6,8 @@ import asyncio
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
 import numpy as np
 
 from voirdire._validation import check_positive
@@ -16,14 +15,12 @@ from voirdire.judging.binding import BoundCascade
 from voirdire.judging.combine import failed_verdict, reorder_criteria
 from voirdire.judging.engine import CLOSED, LATE, make_engine
 from voirdire.judging.settings import LiveSettings, StoredReplies
-from voirdire.judging.tables import split_answer, split_criteria
-from voirdire.records import Failure, Verdicts
+from voirdire.judging.tables import make_columns, split_answer, split_criteria
+from voirdire.records import Verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.combine import ItemVerdict
@@ -60,16 +57,8 @@ class LiveVerdicts:
     answered_by: tuple[str | None, ...] | None = field(default=None, repr=False)
 
 
-# A struct is made five times faster, and a hundred thousand of them are kept.
-class _Answer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Answers about one item: a number per column, nan where there is none."""
-
-    probabilities: NDArray[np.float64]
-    failures: tuple[tuple[int, Failure], ...] = ()
-    is_stored: bool = False
-    answered_by: str | None = None
-    criteria: tuple[Item, ItemVerdict] | None = None
-    """Of criteria the whole verdict, and the item with these in its order."""
+_Answer: TypeAlias = "tuple[ItemVerdict, Item | None]"
+"""A verdict, and of criteria the item with these in its order."""
 
 
 class LiveJudge:
@@ -189,7 +178,7 @@ class LiveJudge:
                 else:
                     self._waiting[key] += 1
                     new[key] = item
-        n_remembered = sum(key in answers and not answers[key].failures for key in keys)
+        n_remembered = sum(key in answers and not answers[key][0].failures for key in keys)
         try:
             verdicts = await self._engine.ask(list(new.values()), deadline_s=limit) if new else []
         finally:
@@ -198,26 +187,31 @@ class LiveJudge:
                 if not self._waiting[key]:
                     del self._waiting[key]
         answers |= dict(zip(new, map(self._answer, verdicts, new.values()), strict=True))
-        rows = [
+        found = [
             answers[key] if key else self._failed_answer(not_asked[item.id])
             for key, item in zip(keys, items, strict=True)
         ]
+        rows, asked = [row for row, _ in found], list(items)
         n_late = sum(bool(row.failures) and row.failures[0][1].reason == LATE for row in rows)
-        asked = list(items)
         if self.plan.rubric.of_item:
-            both = zip(asked, rows, strict=True)
-            rows = [self._answer(x) for item, row in both for x in _split(item, row)]
-            asked = [each for item in asked for each in split_criteria(item)]
-        flat = np.concatenate([row.probabilities for row in rows]) if rows else np.empty(0)
+            rows = [
+                each
+                for item, (row, other) in zip(items, found, strict=True)
+                for each in split_answer(item, reorder_criteria(row, other or item, item))
+            ]
+            asked = [each for item in items for each in split_criteria(item)]
+        values = [row.values for row in rows]
+        numbers = [row.to_numbers([each[k] for each in values]) for k, row in self._others]
         judged = Verdicts(
             items=tuple([item.id for item in asked]),
             behaviors=tuple([item.behavior for item in asked]),
             questions=self._names,
-            probabilities=flat.reshape(len(rows), len(self._names)),
+            probabilities=np.hstack([make_columns(values, self._asked), *numbers]),
             failures={
-                (place, column): why
-                for place, row in enumerate(rows)
-                for column, why in row.failures
+                (row, self._columns[place]): why
+                for row, verdict in enumerate(rows)
+                for place, why in verdict.failures
+                if place in self._columns
             },
             judge=self.plan.judge.name,
             fingerprint=self.plan.fingerprint,
@@ -226,7 +220,7 @@ class LiveJudge:
         return LiveVerdicts(
             judged=judged,
             n_remembered=n_remembered,
-            n_stored=sum(answers[key].is_stored for key in keys if key in new),
+            n_stored=sum(answers[key][0].is_stored for key in keys if key in new),
             n_late=n_late,
             answered_by=tuple(row.answered_by for row in rows) if self._is_cascade else None,
         )
@@ -250,27 +244,8 @@ class LiveJudge:
         if len(self._remembered) > self.settings.remembered:
             self._remembered.popitem(last=False)
 
-    def _answer(self, verdict: ItemVerdict, item: Item | None = None) -> _Answer:
-        said = np.array([verdict.values[place] for place in self._asked], dtype=np.float64)
-        others = [row.to_numbers([verdict.values[place]])[0] for place, row in self._others]
-        columns = ((self._columns.get(place), why) for place, why in verdict.failures)
-        return _Answer(
-            probabilities=np.concatenate([said, *others]) if others else said,
-            failures=tuple((column, why) for column, why in columns if column is not None),
-            is_stored=verdict.is_stored,
-            answered_by=verdict.answered_by,
-            criteria=(item, verdict) if item is not None and self.plan.rubric.of_item else None,
-        )
+    def _answer(self, verdict: ItemVerdict, item: Item) -> _Answer:
+        return verdict, item if self.plan.rubric.of_item else None
 
     def _failed_answer(self, why: str) -> _Answer:
-        return self._answer(failed_verdict(self._n_questions, why))
-
-
-def _split(item: Item, answer: _Answer) -> list[ItemVerdict]:
-    """Split an answer by the criteria of an item; one that nobody was asked has failures only."""
-    if answer.criteria is None:
-        verdict = failed_verdict(1, answer.failures[0][1].reason)
-    else:
-        asked, verdict = answer.criteria
-        verdict = reorder_criteria(verdict, asked, item)
-    return split_answer(item, verdict)
+        return failed_verdict(self._n_questions, why), None

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from voirdire.records import Failure, Item
     from voirdire.rubrics import Behavior
 
-__all__ = ["judge_in_process", "make_verdicts", "split_answer", "split_criteria"]
+__all__ = ["judge_in_process", "make_columns", "make_verdicts", "split_answer",
+           "split_criteria"]  # fmt: skip
 
 
 def judge_in_process(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
@@ -62,7 +63,7 @@ def make_verdicts(
                 failures[row, columns[place]] = failure
             else:
                 other_failures[row, questions[place].id] = failure
-    probabilities = _make_columns([answer.values for answer in answers], asked)
+    probabilities = make_columns([answer.values for answer in answers], asked)
     details = None
     if isinstance(judge, EngineJudge):
         limits = get_thresholds(plan.threshold, rubric.propositions)
@@ -79,7 +80,7 @@ def make_verdicts(
                 if place not in columns
             },
             label_failures=other_failures,
-            missing_mass=_make_columns([row.missing_mass or nothing for row in answers], asked),
+            missing_mass=make_columns([row.missing_mass or nothing for row in answers], asked),
             spread={
                 row.id: tuple(each.spread[place] if each.spread else np.nan for each in answers)
                 for place, row in enumerate(questions)
@@ -150,7 +151,7 @@ def split_answer(item: Item, answer: ItemVerdict) -> list[ItemVerdict]:
     ]
 
 
-def _make_columns(rows: Sequence[Sequence[Any]], places: list[int]) -> NDArray[np.float64]:
+def make_columns(rows: Sequence[Sequence[Any]], places: list[int]) -> NDArray[np.float64]:
     """Arrange what stands at some places of every row as an array; None becomes nan."""
     if rows and len(places) < len(rows[0]):
         rows = [[row[place] for place in places] for row in rows]
