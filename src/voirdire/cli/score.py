@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,21 +102,13 @@ def score_command(
     keeps = not verdicts and not isinstance(made, str | None)
     total = estimate_rows(items)
     with running(items, keeps=keeps) as lines:
-
-        def tell(state: rewards.ScoringProgress) -> None:
-            if state.judging is not None:
-                lines.tell_judging(state.judging, name="scoring", total=total)
-            else:
-                done = state.n_items + state.n_dropped
-                lines.tell("scoring", done, total, f"{state.n_items:,} items")
-
         about: Any = {"rubric": rubric, "require_certified": require_certified}
         asked: dict[str, Any] = {
             "reward": rewards.load_reward(str(reward), **about),
             "verdicts": verdicts or None,
             "judge": made,
             "settings": replace(settings, workers=workers or "auto"),
-            "progress": tell,
+            "progress": partial(lines.tell_judging, name="scoring", total=total),
         }
         if is_run:
             summary = rewards.score_run(items, output, sample=sample, **asked)

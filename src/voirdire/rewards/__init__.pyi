@@ -43,7 +43,6 @@ from voirdire.rewards.reward_file import load_reward as load_reward
 from voirdire.rewards.reward_judge import RewardJudge as RewardJudge
 from voirdire.rewards.scores import Scores as Scores
 from voirdire.rewards.scoring import BehaviorScores as BehaviorScores
-from voirdire.rewards.scoring import ScoringProgress as ScoringProgress
 from voirdire.rewards.scoring import ScoringSummary as ScoringSummary
 from voirdire.rewards.scoring import score_file as score_file
 from voirdire.rewards.search import COMPLIANCE_TEMPLATES as COMPLIANCE_TEMPLATES

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from voirdire.io.parts import Shard
     from voirdire.judging.jury import JudgeLike
-    from voirdire.rewards.scoring import ScoringProgress
+    from voirdire.judging.summary import JudgingProgress
 
 __all__ = ["FolderScores", "score_folder"]
 
@@ -75,7 +75,7 @@ def score_folder(
     shard: Shard | str | None = None,
     suffix: str = ".parquet",
     settings: ScoringSettings | None = None,
-    progress: Callable[[ScoringProgress], None] | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
     **changed: Any,
 ) -> FolderScores:
     """Give every item of a folder of files its reward, in a file of rewards for each of them.

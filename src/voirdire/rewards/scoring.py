@@ -21,7 +21,7 @@ from voirdire.judging.items import ItemSource
 from voirdire.judging.outputs import STORE_NAME, TableWriter, open_replies
 from voirdire.judging.run import judge_batches
 from voirdire.judging.settings import StoredReplies
-from voirdire.judging.summary import RunRecord
+from voirdire.judging.summary import JudgingProgress, RunRecord
 from voirdire.records import Dropped  # noqa: TC001  # as above
 from voirdire.records.replies import CallSummary  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from voirdire.io.declared import ItemReading
-    from voirdire.judging import JudgingProgress
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.outputs import SetAside
     from voirdire.records import Item, Verdicts
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = [
     "SCORE_COLUMNS",
     "BehaviorScores",
-    "ScoringProgress",
     "ScoringSummary",
     "make_reward_frame",
     "open_rewards",
@@ -89,25 +87,6 @@ class BehaviorScores:
     maximum: float
     mean_rule: float
     mean_base: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoringProgress:
-    """The progress of a run of scoring.
-
-    Attributes
-    ----------
-    n_items : int
-        Items that were scored, or that could not be.
-    n_dropped : int
-        Rows that were set aside.
-    judging : JudgingProgress or None
-        How judging goes, where it comes first.
-    """
-
-    n_items: int
-    n_dropped: int
-    judging: JudgingProgress | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +254,7 @@ def score_file(
     verdicts: Any = None,
     judge: JudgeLike | None = None,
     settings: ScoringSettings | None = None,
-    progress: Callable[[ScoringProgress], None] | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
     stopping: threading.Event | None = None,
     seen: Callable[[Scores], None] | None = None,
     **fields: Any,
@@ -303,7 +282,7 @@ def score_file(
     settings : ScoringSettings, optional
         How the file is laid out, what the reward is made of, and how a run goes on.
     progress : callable, optional
-        Called with a `ScoringProgress` now and then.
+        Called with a `voirdire.judging.JudgingProgress` now and then.
     stopping : threading.Event, optional
         Set it from another thread to end the calls to a language model as Ctrl-C does.
     seen : callable, optional
@@ -363,18 +342,13 @@ def score_file(
     if run_settings.explain:
         columns += name_contributions(model, center=run_settings.center)
 
-    def report(judging: JudgingProgress | None = None) -> None:
-        if progress is not None:
-            about = {"n_items": tally.n_items, "n_dropped": writer.set_aside.count}
-            progress(ScoringProgress(**about, judging=judging))
-
     with ExitStack() as stack:
         writer = stack.enter_context(open_rewards(output, source=source))
         record = None
         if isinstance(chosen, JudgeSource):
             if isinstance(chosen.plan.judge, EngineJudge):
                 replies = stack.enter_context(open_replies(replies, output=writer.target))
-            record = RunRecord(chosen.plan, report, set_aside=writer.set_aside)
+            record = RunRecord(chosen.plan, progress, set_aside=writer.set_aside)
             about = {"replies": replies, "stopping": stopping, "workers": run_settings.workers}
             batches = _judge(items, chosen, record, **about)
             who = chosen.plan.judge.name, chosen.plan.fingerprint
@@ -393,7 +367,9 @@ def score_file(
                 added = make_contribution_frame(model, scores)
                 frame = pl.concat([frame, added], how="horizontal")
             writer.add(frame)
-            report()
+            if record is None and progress is not None:
+                n_dropped = writer.set_aside.count
+                progress(JudgingProgress(n_items=tally.n_items, n_reused=0, n_dropped=n_dropped))
         if not tally.n_items:
             items.refuse_empty(writer.set_aside)
         scorer.check_base()

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from voirdire.judging.jury import JudgeLike
+    from voirdire.judging.summary import JudgingProgress
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scores import Scores
-    from voirdire.rewards.scoring import ScoringProgress, ScoringSummary
+    from voirdire.rewards.scoring import ScoringSummary
     from voirdire.rewards.training.run import TrainingRun
 
 __all__ = ["score_run"]
@@ -56,7 +57,7 @@ def score_run(
     judge: JudgeLike | None = None,
     settings: ScoringSettings | None = None,
     sample: int | None = None,
-    progress: Callable[[ScoringProgress], None] | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
     **fields: Any,
 ) -> ScoringSummary:
     """Give the completions of a training run the rewards of another reward.
