@@ -65,8 +65,6 @@ _INSTEAD: Mapping[str, Any] = {
 }  # fmt: skip
 _USUAL = {"response_format": "form", "logprobs": "top_logprobs"}
 _OURS = {*_USUAL, *_INSTEAD, "messages", "model", "max_completion_tokens"}  # they have other places
-_BREAKING = {"top_logprobs", "system", "n"}  # with the form, what some servers break of
-_MOST_SEARCHES = 2
 _NEARLY_ZERO = 0.01
 _OF_SERVER = ("api_key_env", "key_header", "reads_keys", "connection")
 # Not that of a model's name; with what follows a bound that is not allowed itself.
@@ -136,8 +134,7 @@ class OpenAICompatibleModel(ServedModel):
     The model learns what its server takes. Where an error names a parameter that was sent, the
     request is made again at once without it, or with what the message allows. What helped holds for
     every later request. A change that did not help is forgotten, since the error was about
-    something else. Where an error names nothing, and there was no reply yet, parameters are left
-    out one at a time.
+    something else. An error that names no parameter is told as it is.
 
     Parameters
     ----------
@@ -219,7 +216,6 @@ class OpenAICompatibleModel(ServedModel):
         self._encode_system = lru_cache(_MOST_KEPT)(encode_system)
         self._encode_fields = lru_cache(_MOST_KEPT)(lambda *asked: _encode(self._fields(*asked)))
         self._changes: dict[str, Any] = {}
-        self._n_searches = 0
 
     async def reply(self, request: ChatRequest) -> Reply:
         """Answer one request; raise a `ModelCallError` where there is no reply."""
@@ -248,29 +244,13 @@ class OpenAICompatibleModel(ServedModel):
             where the server refuses to give them.
         """
         request = msgspec.structs.replace(request, n=n)
-        sure = changes = self._changes
+        changes = self._changes
         reasons: dict[str, errors.ModelCallError] = {}
-        trials: Iterator[Change] | None = None
         result = await self._send(request, changes)
         while isinstance(result, errors.UnsupportedError):
-            if result.feature:
-                sure = changes
-                name, value = self._change(result.feature, str(result), request, changes)
-            else:
-                trials = trials or self._trials(result, request, changes)
-                name, value = next(trials, ("", None))
-            if not name:
-                break
-            changes, reasons[name] = {**sure, name: value}, result
+            name, value = self._change(result.feature, str(result), request, changes)
+            changes, reasons[name] = {**changes, name: value}, result
             result = await self._send(request, changes)
-        is_broken = any((reason.status or 0) >= 500 for reason in reasons.values())
-        if trials and is_broken and not isinstance(result, errors.ModelCallError):
-            again = await self._send(request, sure)  # perhaps the server was only warming up
-            if not isinstance(again, errors.ModelCallError):
-                result, changes = again, sure
-        if isinstance(result, errors.UnsupportedError):
-            kind = errors.ServerError if (result.status or 0) >= 500 else errors.BadRequestError
-            raise kind(str(result), status=result.status)
         if isinstance(result, errors.ModelCallError):
             raise result
         if changes.get("top_logprobs", n) is None:
@@ -289,18 +269,8 @@ class OpenAICompatibleModel(ServedModel):
                 named = "response_format" if name == "form" else name
                 self._server.note(f"`{named}` is {how}, since {reasons[name]}")
 
-    def _trials(self, error: Exception, request: ChatRequest, changes: Changes) -> Iterator[Change]:
-        """Give one change at a time, to find what is refused without a word; not too often."""
-        self._n_searches += 1
-        if self._n_searches <= _MOST_SEARCHES:
-            later = FORMS[FORMS.index(_form(request, changes)) + 1 :]
-            yield from (("form", form) for form in later)
-            is_broken = (getattr(error, "status", None) or 0) >= 500
-            names = self._names(request, changes) & (_BREAKING if is_broken else _INSTEAD.keys())
-            yield from ((name, value) for name, value in _INSTEAD.items() if name in names)
-
     async def _send(self, request: ChatRequest, changes: Changes) -> Result:
-        """Make one call; an `UnsupportedError` has the name of what may be refused."""
+        """Make one call; an `UnsupportedError` has the name of what is refused."""
         messages = [
             self._encode_system(message) if message.role == "system" else _encode_message(message)
             for message in _messages(request, changes)

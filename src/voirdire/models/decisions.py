@@ -133,8 +133,6 @@ class DecisionModel(ServedModel):
             tail += b',"images":' + _encode(images)
         body = self._head(request.questions) + tail + b"}"
         answer = await self._post(body, request, tuple)
-        if isinstance(answer, errors.UnsupportedError):  # nothing can be left out
-            raise errors.BadRequestError(str(answer), status=answer.status)
         if isinstance(answer, errors.ModelCallError):
             raise answer
         told, error = answer

@@ -37,6 +37,7 @@ K = TypeVar("K", bound=errors.ModelCallError)
 _CLOSED = (*range(300, 400), 403, 404, 405, 410)
 _OF_CLIENT = (0, *range(400, 500))  # 0 where no status is known
 _ANY = (*range(300, 600), *_OF_CLIENT)
+_MAY_REFUSE = (0, 400, 403, 404, 405, 406, 415, 422, 500, 501, 502)  # a parameter
 # Kinds of errors by status and words. The first row that fits counts: of these, then of those
 # after which no parameter was refused. Without a kind no other row counts.
 _Rows: TypeAlias = "Sequence[tuple[Collection[int], str, type[errors.ModelCallError] | None]]"
@@ -77,7 +78,6 @@ _PARTS = (
 _PART, _DURATION = re.compile(_PARTS, re.I), re.compile(f"(?:{_PARTS})+", re.I)
 _WAIT = re.compile(rf"(?:again|retry|wait|resets?)\D{{0,24}}?((?:{_PARTS})+)", re.I)
 _LEAST_OF_A_DAY_S = 3_600.0  # where a limit per day does not say when it ends
-_OFTEN = 3
 _FIRST_MOMENT = 1e9  # a larger number of seconds is a moment
 
 
@@ -108,8 +108,6 @@ class Server:
     has_replied : bool
         Whether a request has had a reply: then access and parameters are right in general, and an
         error is about the text of its own request.
-    n_broken : int
-        Errors that may come of a parameter that the server cannot stand.
     adaptations : list of str
         What the server refused, and what is done instead.
     """
@@ -118,7 +116,6 @@ class Server:
     keys: Keys
     key_variable: str | None = None
     has_replied: bool = False
-    n_broken: int = 0
     adaptations: list[str] = field(default_factory=list)
 
     def note(self, adaptation: str) -> None:
@@ -147,7 +144,7 @@ class Server:
         """Make the error of an answer's body, or of an object in place of a reply (status 0).
 
         An `UnsupportedError` names the parameter that may have been refused, of those that were
-        sent; its feature is empty where the message does not name it.
+        sent.
         """
         texts: list[str] = []
         codes: list[str] = []
@@ -159,7 +156,9 @@ class Server:
         shown = shorten(self.keys.hide(text), width=300).rstrip(".") or "no explanation"
         message = f"{self.name} answered {f'HTTP {status}' if status else 'an error'}: {shown}."
         kind = _find_kind(_KINDS, whole, status=status)
-        feature = None if kind else self._find_refused(whole, status=status, sent=list_sent())
+        feature = None
+        if not kind and status in _MAY_REFUSE and (status in (400, 422) or says("refuses", whole)):
+            feature = _find_named(whole, list_sent())
         if feature is not None:
             return errors.UnsupportedError(message, feature=feature, status=status or None)
         kind = kind or _find_kind(_OTHER_KINDS, whole, status=status) or errors.BadRequestError
@@ -182,19 +181,6 @@ class Server:
                 least_s = _LEAST_OF_A_DAY_S if says("limit of a day", whole) else None
                 wait_s = reset_s(headers, is_used_up=False) or least_s
         return kind(message, status=status or None, retry_after_s=wait_s)
-
-    def _find_refused(self, text: str, *, status: int, sent: Collection[str]) -> str | None:
-        """Return the parameter that may have been refused; it is empty where none is named."""
-        if status not in (0, 400, 403, 404, 405, 406, 415, 422, 500, 501, 502):
-            return None
-        is_sure = status in (400, 422)
-        named = _find_named(text, sent)
-        if named and (is_sure or says("refuses", text)):
-            return named
-        self.n_broken += status >= 500
-        is_unexplained = is_sure or (status in (403, 404) and "parameters" in text)
-        is_often = status >= 500 and self.n_broken >= _OFTEN
-        return "" if not self.has_replied and (is_unexplained or is_often) else None
 
 
 def _find_kind(rows: _Rows, text: str, *, status: int) -> type[errors.ModelCallError] | None:
