@@ -206,35 +206,26 @@ class HttpConnection:
         """Post a body, or read where there is none; a `ModelCallError` says why no answer came."""
         method = "GET" if body is None else "POST"
         data = io.BytesIO(body) if body is not None and len(body) > _LARGE else body
-        return await self._exchange(method, self._url, data=data)
+        return await self.exchange(method, self._url, data=data)
 
     async def exchange(
         self,
         method: str,
-        path: str,
+        path: str | URL,
         *,
         data: Any = None,
         headers: Mapping[str, str] | None = None,
         into: Path | None = None,
     ) -> HttpAnswer:
         """Use another path of the same server; the body of an answer that is fine may go `into`."""
-        parts = urlsplit(self._base)
-        path, _, query = path.partition("?")
-        query = "&".join(filter(None, (parts.query, query)))
-        url = URL(urlunsplit(parts._replace(path=parts.path + path, query=query)), encoded=True)
-        return await self._exchange(method, url, data=data, headers=headers, into=into)
-
-    async def _exchange(
-        self,
-        method: str,
-        url: URL,
-        *,
-        data: Any,
-        headers: Mapping[str, str] | None = None,
-        into: Path | None = None,
-    ) -> HttpAnswer:
         import aiohttp
 
+        if isinstance(path, str):
+            parts = urlsplit(self._base)
+            path, _, query = path.partition("?")
+            query = "&".join(filter(None, (parts.query, query)))
+            whole = urlunsplit(parts._replace(path=parts.path + path, query=query))
+            path = URL(whole, encoded=True)
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None or session.closed:
@@ -247,7 +238,7 @@ class HttpConnection:
             )
         try:
             async with session.request(
-                method, url, data=data, headers=headers, allow_redirects=False, proxy=self._proxy
+                method, path, data=data, headers=headers, allow_redirects=False, proxy=self._proxy
             ) as response:
                 if into is not None and response.status == _FINE:
                     with into.open("wb") as file:
