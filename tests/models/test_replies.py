@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.chat_server import ask, asked, completion, read_rows, reply_to, token
-from voirdire.errors import ModelCallError, RateLimitError
+from voirdire.errors import ModelCallError
 from voirdire.records import Usage
 
 JSON = asked(form="json_schema")
@@ -121,20 +121,3 @@ def test_choices_without_a_reply_are_left_out_where_others_have_one():
 
 def test_more_replies_than_were_asked_for_are_not_kept():
     assert reply_to(completion("a", "b")).text == "a"
-
-
-def test_a_limit_that_is_used_up_for_hours_is_told_before_the_next_call():
-    headers = {"X-RateLimit-Remaining-Requests": "0", "X-RateLimit-Reset-Requests": "5h30m"}
-    told = ask((200, completion("{}"), headers), asked(), asked())
-
-    reply, error = told.results
-    assert reply.text == "{}"
-    assert isinstance(error, RateLimitError)
-    assert error.retry_after_s == pytest.approx(19_800, abs=60)
-    assert len(told.bodies) == 1
-
-
-def test_a_limit_that_is_used_up_for_seconds_is_left_to_the_caller():
-    headers = {"X-RateLimit-Remaining-Requests": "0", "X-RateLimit-Reset-Requests": "6s"}
-
-    assert len(ask((200, completion("{}"), headers), asked(), asked()).bodies) == 2

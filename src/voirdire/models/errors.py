@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire.models.connection import Keys
     from voirdire.models.port import ChatRequest
 
-__all__ = ["Server", "reset_s", "says"]
+__all__ = ["Server", "says"]
 
 K = TypeVar("K", bound=errors.ModelCallError)
 
@@ -123,14 +123,12 @@ class Server:
         if adaptation not in self.adaptations:
             self.adaptations.append(adaptation)
 
-    def fail(
-        self, kind: type[K], what: str, *, quoted: bytes | str = "", wait_s: float | None = None
-    ) -> K:
+    def fail(self, kind: type[K], what: str, *, quoted: bytes | str = "") -> K:
         """Make an error of the server's action and its message."""
         text = quoted[:2_000].decode("utf-8", "replace") if isinstance(quoted, bytes) else quoted
         shown = shorten(self.keys.hide(text), width=200)
         said = f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
-        return kind(said, retry_after_s=wait_s)
+        return kind(said)
 
     def error(
         self,
@@ -179,7 +177,7 @@ class Server:
             wait_s = next((each for each in waits if each is not None), None)
             if kind is errors.RateLimitError and wait_s is None:
                 least_s = _LEAST_OF_A_DAY_S if says("limit of a day", whole) else None
-                wait_s = reset_s(headers, is_used_up=False) or least_s
+                wait_s = _reset_s(headers) or least_s
         return kind(message, status=status or None, retry_after_s=wait_s)
 
 
@@ -243,8 +241,8 @@ def _cut_echo(text: str, request: ChatRequest) -> str:
     return text
 
 
-def reset_s(headers: Mapping[str, str], *, is_used_up: bool) -> float | None:
-    """Read in how many seconds a limit begins anew: one that is used up, or any."""
+def _reset_s(headers: Mapping[str, str]) -> float | None:
+    """Read in how many seconds a limit begins anew: one that is used up, or else any."""
     used: list[float] = []
     others: list[float] = []
     for name, value in headers.items():
@@ -254,7 +252,7 @@ def reset_s(headers: Mapping[str, str], *, is_used_up: bool) -> float | None:
             seconds = _seconds(value, date=headers.get("date")) or 0.0
             if not left.strip("0"):  # else some are left
                 (used if left else others).append(seconds)
-    return max(used, default=None if is_used_up else min(others, default=None))
+    return max(used, default=min(others, default=None))
 
 
 def _seconds(text: str | None, *, date: str | None = None) -> float | None:

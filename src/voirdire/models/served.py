@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from voirdire import errors
 from voirdire.models import connection as http
-from voirdire.models.errors import Server, reset_s
+from voirdire.models.errors import Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     Making: TypeAlias = Callable[..., errors.ModelCallError]
 
 __all__ = ["ServedModel"]
-
-_LONG_WAIT_S = 600.0
 
 
 class ServedModel:
@@ -48,7 +45,6 @@ class ServedModel:
         keys = connection.keys if connection else http.Keys({})
         self._server = Server(name, keys, connection.variable if connection else None)
         self.adaptations: Sequence[str] = self._server.adaptations
-        self._closed_until = 0.0
 
     @property
     def connection(self) -> http.HttpConnection:
@@ -72,10 +68,6 @@ class ServedModel:
     ) -> tuple[bytes, Making] | errors.ModelCallError:
         """Send a body; return that of the answer, and what makes an error of a part of it."""
         server = self._server
-        left_s = self._closed_until - time.monotonic()
-        if left_s > 0:
-            what = "said in its last reply that its limit is used up"
-            return server.fail(errors.RateLimitError, what, wait_s=left_s)
         answer = await self.connection.send(body)
 
         def error(told: object, *, status: int = 0) -> errors.ModelCallError:
@@ -87,7 +79,4 @@ class ServedModel:
         if server.keys.are_in(answer.body):  # a reply is stored, and shown in part
             what = "sent a key back that it was called with; its reply is not kept"
             return server.fail(errors.ServerError, what)
-        if "0" in answer.headers.values():
-            wait_s = reset_s(answer.headers, is_used_up=True) or 0.0
-            self._closed_until = time.monotonic() + wait_s if wait_s > _LONG_WAIT_S else 0.0
         return answer.body, error
