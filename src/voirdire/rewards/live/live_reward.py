@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from dataclasses import replace
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from voirdire._messages import shorten
 from voirdire.errors import InputError
@@ -46,11 +42,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["LiveReward"]
-
-_MOST_TURNS = 8_192
-"""Rewards of single turns that are remembered whole: about 20 MB."""
-
-_encode = msgspec.json.Encoder().encode
 
 
 class LiveReward:
@@ -126,8 +117,6 @@ class LiveReward:
         answers_all &= reward.criteria is None
         self._combiner.check_questions(reward.columns if answers_all else propositions)
         self.settings = LiveSettings() if settings is None else settings
-        # a server is asked about single turns again and again, and this takes a tenth of the time
-        self._known_turns: OrderedDict[bytes, LiveScores] = OrderedDict()
         self.store = store if isinstance(self._plan.judge, EngineJudge) else None
         self.judge = LiveJudge(
             self._plan, store=store, settings=self.settings, numbers_of=reward.questions
@@ -232,34 +221,11 @@ class LiveReward:
         InputError
             If `deadline_s` is no number of seconds.
         """
-        adds_base |= self.adds_base
-        key = None if adds_base else self._key_of_one(turns, behavior)
-        if key is not None and (known := self._known_turns.get(key)) is not None:
-            self._known_turns.move_to_end(key)
-            return known
         items, reasons = make_turn_items(
             turns, judged=self._plan.judged, behavior=behavior, of_item=self._plan.rubric.of_item
         )
-        base = read_turn_bases(turns, adds_base=adds_base)
-        found = await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
-        if key is not None and not found.judged.failures and not found.scores.missing:
-            self._known_turns[key] = replace(found, n_remembered=1, n_stored=0, seconds=0.0)
-            if len(self._known_turns) > min(_MOST_TURNS, self.settings.remembered):
-                self._known_turns.popitem(last=False)
-        return found
-
-    def _key_of_one(self, turns: Sequence[Turn], behavior: str | None) -> bytes | None:
-        """Hash a turn that comes alone."""
-        if len(turns) != 1:
-            return None
-        own = turns[0].behavior
-        try:
-            of_item = turns[0].criteria, turns[0].reference
-            whose = behavior if own is None else own
-            text = _encode((turns[0].response, turns[0].prompt, whose, *of_item))
-        except (TypeError, ValueError, OverflowError, RecursionError):  # a trainer's own objects
-            return None
-        return blake2b(text, digest_size=16).digest()
+        base = read_turn_bases(turns, adds_base=adds_base or self.adds_base)
+        return await self._score(items, base, not_asked=reasons, deadline_s=deadline_s)
 
     async def _score(
         self,
