@@ -141,7 +141,7 @@ def fit_command(
                 settings=replace(fitting, use_base=use_base),
                 certificates=certificates,
                 require_certified=require_certified,
-                progress=lambda state: lines.tell("fitting", state.n_done, state.n_total),
+                progress=lambda done, total: lines.tell("fitting", done, total),
                 **about,
             )
 

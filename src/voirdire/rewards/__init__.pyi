@@ -22,7 +22,6 @@ from voirdire.rewards.features import feature_set as feature_set
 from voirdire.rewards.features import feature_values as feature_values
 from voirdire.rewards.fitting.fit import RewardFit as RewardFit
 from voirdire.rewards.fitting.fit import fit_reward as fit_reward
-from voirdire.rewards.fitting.judged_comparisons import FitProgress as FitProgress
 from voirdire.rewards.fitting.settings import FitSettings as FitSettings
 from voirdire.rewards.fitting.weight_problem import BehaviorFit as BehaviorFit
 from voirdire.rewards.fitting.weight_problem import Estimate as Estimate

@@ -22,7 +22,6 @@ from voirdire.rewards.comparisons.order import default_order
 from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rewards.features import find_number_questions
 from voirdire.rewards.fitting.judged_comparisons import (
-    FitProgress,
     judge_comparisons,
     list_fit_notes,
     make_problem,
@@ -119,7 +118,7 @@ def fit_reward(
     certificates: Sequence[Certificate | str | Path] = (),
     require_certified: bool = False,
     name: str = "reward",
-    progress: Callable[[FitProgress], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **fields: Any,
 ) -> RewardFit:
     r"""Fit the weights of a reward to comparisons.
@@ -150,7 +149,8 @@ def fit_reward(
     name : str, optional
         What scores call the reward.
     progress : callable, optional
-        Called with a `FitProgress` now and then.
+        Called with steps done and steps in all: completions that are judged, then problems that
+        are solved, those of cross-validation and of resamples among them.
     **fields
         Fields of `ComparisonSettings`, each of which counts before that of `reading`:
 
@@ -277,7 +277,7 @@ def fit_reward(
         nonlocal n_done
         n_done += 1
         if progress is not None:
-            progress(FitProgress(doing="fitting", n_done=n_done, n_total=n_total))
+            progress(n_done, n_total)
 
     fitted = [fit_behavior(problem, has_base=use_base, report=report) for problem in problems]
     if not fitted:

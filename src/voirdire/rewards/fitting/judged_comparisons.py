@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
 __all__ = [
-    "FitProgress",
     "JudgedComparisons",
     "assign_behaviors",
     "judge_comparisons",
@@ -45,24 +44,6 @@ __all__ = [
     "refuse_no_comparisons",
     "settle_orders",
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitProgress:
-    """How far a fit is.
-
-    Attributes
-    ----------
-    doing : {"judging", "fitting"}
-        What is being done.
-    n_done, n_total : int
-        Completions that are judged, or problems that are solved: the fits themselves, those of
-        cross-validation and those of resamples.
-    """
-
-    doing: Literal["judging", "fitting"]
-    n_done: int
-    n_total: int
 
 
 _UNLABELLED = "unlabelled"
@@ -167,7 +148,7 @@ def judge_comparisons(
     *,
     reading: ComparisonSettings,
     settings: FitSettings,
-    progress: Callable[[FitProgress], None] | None,
+    progress: Callable[[int, int], None] | None,
 ) -> JudgedComparisons:
     """List the comparisons, and judge the completions in them and no others.
 
@@ -212,8 +193,7 @@ def judge_comparisons(
 
     def tell(state: JudgingProgress) -> None:
         if progress is not None:
-            n_done, n_total = state.n_items, len(compared)
-            progress(FitProgress(doing="judging", n_done=n_done, n_total=n_total))
+            progress(state.n_items, len(compared))
 
     verdicts = source.collect(compared, replies=reading.replies, progress=tell)
     if from_classes:
