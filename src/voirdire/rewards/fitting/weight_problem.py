@@ -251,9 +251,7 @@ class WeightProblem:
         weights = self.choice.given.copy()
         if not self.is_fitted:
             reached = float(self.weight @ self.compute_losses(weights))
-            return weights, RankingSolution(
-                weights=weights[:0], objective=reached, bound=reached, n_iterations=0
-            )
+            return weights, RankingSolution(weights=weights[:0], objective=reached, bound=reached)
         near = None if start is None else start[self.choice.is_fitted]
         solution = solve(self.make_ranking(l2, counts=counts), start=near)
         weights[self.choice.is_fitted] = solution.weights

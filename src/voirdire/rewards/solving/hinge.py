@@ -85,7 +85,6 @@ class HingePoint(NamedTuple):
     coordinates: NDArray[np.float64]
     duals: NDArray[np.float64]
     bound_duals: NDArray[np.float64]
-    n_steps: int
 
 
 class _Move(NamedTuple):
@@ -117,7 +116,6 @@ class _Search:
         self.problem = problem
         self.l2 = l2
         self.n_pairs, self.n_coordinates = problem.gap.size, problem.reduced.n_features
-        self.n_steps = 0
 
     def find_start(self, start: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Find coordinates so close to the optimum that a small band around them is enough."""
@@ -139,7 +137,6 @@ class _Search:
         loss = _SmoothedLoss(self.problem, chosen, l2=self.l2, start=y)
         for _ in range(_MAX_NEWTON_STEPS):
             gain, weight_near, n_near = loss.take_step(width)
-            self.n_steps += 1
             if gain < _SETTLED * width * weight_near:
                 if n_near <= _BAND * self.n_coordinates:
                     break
@@ -161,7 +158,7 @@ class _Search:
             bound = float(duals @ problem.gap - push @ push / (2 * self.l2))
             gap = objective - bound + point.outside
             if gap <= aim or size == self.n_pairs:
-                return HingePoint(point.y, duals, point.z, self.n_steps)
+                return HingePoint(point.y, duals, point.z)
             if objective >= reached or gap > last_gap / 10:
                 size *= _GROWTH
             if objective < reached:
@@ -197,7 +194,6 @@ class _Search:
             width=width,
         )
         point.run(goal)
-        self.n_steps += point.n_steps
         shares = np.empty(self.n_pairs)
         shares[near] = point.shares[: near.size]
         for far, share in zip(sides, point.shares[near.size :], strict=True):

@@ -98,14 +98,11 @@ class RankingSolution:
         The value of the objective at these weights.
     bound : float
         A lower bound of the objective for any weights, from a feasible point of the dual.
-    n_iterations : int
-        Steps of the solver.
     """
 
     weights: NDArray[np.float64]
     objective: float
     bound: float
-    n_iterations: int
 
     @property
     def gap(self) -> float:

@@ -99,10 +99,10 @@ def solve(
     (0.05, True)
     """
     ready = prepare_problem(problem)
-    own, bound, n_steps = _minimize(ready, start)
+    own, bound = _minimize(ready, start)
     objective = ready.compute_objective(own)
     if start is not None and objective - bound > _WORTH_RESTART * max(1.0, objective):
-        own, bound, n_steps = _minimize(ready, None)
+        own, bound = _minimize(ready, None)
         objective = ready.compute_objective(own)
     allowed = tolerance * max(1.0, objective)
     if not objective - bound <= allowed:
@@ -112,25 +112,23 @@ def solve(
             f"numbers. Rescale them."
         )
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-    return RankingSolution(
-        weights=ready.to_given_weights(own), objective=objective, bound=bound, n_iterations=n_steps
-    )
+    return RankingSolution(weights=ready.to_given_weights(own), objective=objective, bound=bound)
 
 
 def _minimize(
     problem: PreparedProblem, start: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], float, int]:
-    """Return weights of the kept features, the lower bound and the number of steps."""
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights of the kept features, and the lower bound."""
     differs = problem.gap.size > 0 and problem.reduced.n_features > problem.n_idle
     if not differs or float(problem.gap.max()) <= 0:
         nothing = np.zeros(problem.kept.size)  # no weights do better than zeros
-        return nothing, problem.compute_objective(nothing), 0
+        return nothing, problem.compute_objective(nothing)
     near = None if start is None else problem.to_coordinates(start)
     if problem.l2 == 0:
         return _minimize_linear(problem, start=near)
     point = minimize_hinge(problem, l2=problem.l2, goal=_GOAL, start=near)
     weights = problem.to_weights(point.coordinates)
-    return weights, problem.compute_bound(point.duals, weights=weights), point.n_steps
+    return weights, problem.compute_bound(point.duals, weights=weights)
 
 
 # Without λ ----------------------------------------------------------------------------------------
@@ -152,21 +150,20 @@ _MOST_PAIRS = 20_000
 
 def _minimize_linear(
     problem: PreparedProblem, *, start: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.float64], float, int]:
+) -> tuple[NDArray[np.float64], float]:
     """Minimise the hinge loss of a problem whose λ is 0; `start` are coordinates near the optimum.
 
-    Gives the weights of least norm, a lower bound of every objective, and the steps taken.
+    Gives the weights of least norm, and a lower bound of every objective.
     """
     # a λ whose gradient is small beside that of one pair
     few = slice(None, None, max(1, problem.gap.size // 1000))
     lengths = (problem.reduced.write_columns(few) ** 2).mean(axis=1)
     size, gap = lengths[lengths > 0].min(initial=np.inf), np.abs(problem.gap).mean()
-    l2, n_steps, least = 1e-9, 0, np.inf
+    l2, least = 1e-9, np.inf
     if np.isfinite(size) and gap > 0:
         l2 = _FIRST_SHARE * float(problem.weight.mean()) * float(size) / float(gap)
     for _ in range(_MAX_TRIES):
         point = minimize_hinge(problem, l2=l2, goal=_LINEAR_GOAL * _FINER, start=start)
-        n_steps += point.n_steps
         weights = problem.to_weights(point.coordinates)
         objective = problem.compute_objective(weights)
         aim, bound = _LINEAR_GOAL * max(1.0, objective), 0.0
@@ -174,11 +171,11 @@ def _minimize_linear(
             candidate = problem.compute_bound(find_duals(problem, point, weights), weights=weights)
             bound = max(bound, candidate)
             if objective - bound <= aim:
-                return weights, bound, n_steps
+                return weights, bound
         if objective - bound < least:
             least, best = objective - bound, (weights, bound)
         start, l2 = point.coordinates, l2 * _SHRINK
-    return *best, n_steps
+    return best
 
 
 def _shift_duals(
