@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter, deque
 from collections.abc import Mapping  # noqa: TC003  # what reads the JSON looks at the types
 from contextlib import ExitStack, closing
@@ -117,8 +116,6 @@ class ScoringSummary(Tabular, rows="behaviors"):
         The first of them.
     dropped_output : str or None
         The file that lists all of them.
-    seconds, items_per_second : float
-        How long it took, judging included.
     notes : tuple of str
         What the reader should know.
     calls : CallSummary or None
@@ -142,8 +139,6 @@ class ScoringSummary(Tabular, rows="behaviors"):
     n_dropped: int = 0
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     dropped_output: str | None = None
-    seconds: float = math.nan
-    items_per_second: float = math.nan
     notes: tuple[str, ...] = ()
     calls: CallSummary | None = None
     parting: JudgeParting | None = None
@@ -327,7 +322,6 @@ def score_file(
     its items are judged, since it is read twice.
     *Retries and caching*: the judge's limits and the store.
     """
-    started = time.monotonic()
     model = reward if isinstance(reward, RewardModel) else load_reward(reward)
     run_settings = change_fields(settings or ScoringSettings(), fields)
     check_behavior(run_settings.behavior, model.rubric)
@@ -375,7 +369,6 @@ def score_file(
         scorer.check_base()
         items.check_unchanged()
         dropped_output = writer.publish(columns)
-    seconds = time.monotonic() - started
     return ScoringSummary(
         output=str(output),
         reward=model.name,
@@ -392,8 +385,6 @@ def score_file(
         n_dropped=writer.set_aside.count,
         dropped=writer.set_aside.first,
         dropped_output=dropped_output,
-        seconds=seconds,
-        items_per_second=tally.n_items / seconds if seconds > 0 else float("nan"),
         notes=scorer.notes,
         calls=None if record is None else record.summarize_calls(),
     )
