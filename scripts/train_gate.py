@@ -25,7 +25,16 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from voirdire.records import Item
-from voirdire.rewards.gate import Gate, LanguageModel, is_too_short, list_stems, measure_language
+from voirdire.rewards.gate import (
+    N_CLASSES,
+    Gate,
+    LanguageModel,
+    is_too_short,
+    list_stems,
+    measure_language,
+    name_class,
+    split_words,
+)
 from voirdire.rewards.search import join_units, list_units, search_texts
 
 if TYPE_CHECKING:
@@ -41,6 +50,7 @@ N_NONSENSE = 3_000
 N_ROUNDS = 6
 N_CLIMBS = 16
 N_UNITS = 2_000
+N_WORDS = 1_500
 KIND_WEIGHTS = {"list": 6.0, "verse": 12.0, "short": 3.0, "code": 4.0, "fact": 4.0, "prose": 2.0}
 """There are few of these, and they are to count."""
 REGULARISATION = 0.1
@@ -131,6 +141,31 @@ def write_nonsense(  # noqa: C901  # a kind of nonsense a case
         yield text.lower() if rng.random() < 0.3 else text
 
 
+def learn_language(texts: Sequence[str]) -> LanguageModel:
+    """Count the trigrams of texts."""
+    documents = [split_words(text) for text in texts]
+    counts = Counter(word for words in documents for word in words)
+    words = [word for word, _ in counts.most_common(N_WORDS)]
+    classes: Counter[str] = Counter()
+    for word in counts.keys() - set(words):
+        classes[name_class(word)] += counts[word]
+    names = sorted(classes, key=lambda name: (-classes[name], name))[: N_CLASSES - 1]
+    one = np.zeros(1, dtype=np.int64)
+    about = {"words": words, "classes": names}
+    empty = LanguageModel(**about, pairs=one, n_pairs=one, triples=one, n_triples=one)
+    codes = np.concatenate([empty.encode(document) for document in documents])
+    pairs, triples = empty.number_runs(codes)
+    different_pairs, n_pairs = np.unique(pairs, return_counts=True)
+    different_triples, n_triples = np.unique(triples, return_counts=True)
+    return LanguageModel(
+        **about,
+        pairs=different_pairs,
+        n_pairs=n_pairs,
+        triples=different_triples,
+        n_triples=n_triples,
+    )
+
+
 class Training:
     """Texts in folds, each with the counts of the other folds."""
 
@@ -140,11 +175,11 @@ class Training:
         folds = dict(zip(groups, self.rng.permutation(len(groups)) % N_FOLDS, strict=True))
         self.folds = [[row for row in rows if folds[row[1]] == fold] for fold in range(N_FOLDS)]
         self.models = [
-            LanguageModel.learn([text for _, group, text in rows if folds[group] != fold])
+            learn_language([text for _, group, text in rows if folds[group] != fold])
             for fold in range(N_FOLDS)
         ]
         self.general = list_general(rows)
-        self.whole = LanguageModel.learn([text for *_, text in rows])
+        self.whole = learn_language([text for *_, text in rows])
         real, nonsense, weights = [], [], []
         for fold, model in zip(self.folds, self.models, strict=True):
             texts = [text for *_, text in fold]

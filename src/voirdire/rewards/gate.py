@@ -6,7 +6,6 @@ import hashlib
 import io
 import math
 import re
-from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
 __all__ = [
+    "N_CLASSES",
     "Gate",
     "LanguageModel",
     "is_foreign",
@@ -28,7 +28,9 @@ __all__ = [
     "load_gate",
     "measure_language",
     "misses_topic",
+    "name_class",
     "says_nothing",
+    "split_words",
 ]
 
 _TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[-.,/]\d+)*|\n+|[^\w\s]|\w")
@@ -39,7 +41,7 @@ _CAPITAL_WITHIN = re.compile(
 _SMALL_AFTER_END = re.compile(r"[.!?] +[a-z]")
 _WORD = re.compile(r"\w[\w'-]*")
 _LATIN_LETTER, _OTHER_LETTER = re.compile(r"[A-Za-z]"), re.compile(r"[^\W\d_A-Za-z]")
-_N_WORDS, _N_CLASSES, _N_FUNCTION_WORDS = 1_500, 64, 120
+N_CLASSES, _N_FUNCTION_WORDS = 64, 120
 _FEWEST_WORDS, _FEWEST_JUDGED_WELL = 3, 6
 """Names and numbers are answers of one or two words, and two words in any order look like them."""
 
@@ -83,7 +85,7 @@ class LanguageModel:
         self.pairs, self.n_pairs, self.triples, self.n_triples = pairs, n_pairs, triples, n_triples
         self._codes = {word: code for code, word in enumerate(words, 1)}
         self._class_codes = {name: 1 + len(words) + code for code, name in enumerate(classes)}
-        self.first_class, self.size = 1 + len(words), 1 + len(words) + _N_CLASSES
+        self.first_class, self.size = 1 + len(words), 1 + len(words) + N_CLASSES
         # whether a word is a function word, a mark, the end of a sentence
         self.kinds = np.zeros((3, self.size), dtype=bool)
         common = [word for word in words if word[0].isalpha()][:_N_FUNCTION_WORDS]
@@ -99,35 +101,10 @@ class LanguageModel:
         self._n_context = np.add.reduceat(n_triples, starts)
         self._n_different_context = np.diff(np.append(starts, triples.size))
 
-    @classmethod
-    def learn(cls, texts: Iterable[str]) -> LanguageModel:
-        """Count the trigrams of texts."""
-        documents = [_split_words(text) for text in texts]
-        counts = Counter(word for words in documents for word in words)
-        words = [word for word, _ in counts.most_common(_N_WORDS)]
-        classes: Counter[str] = Counter()
-        for word in counts.keys() - set(words):
-            classes[_name_class(word)] += counts[word]
-        names = sorted(classes, key=lambda name: (-classes[name], name))[: _N_CLASSES - 1]
-        one = np.zeros(1, dtype=np.int64)
-        empty = cls(words=words, classes=names, pairs=one, n_pairs=one, triples=one, n_triples=one)
-        codes = np.concatenate([empty.encode(document) for document in documents])
-        pairs, triples = empty.number_runs(codes)
-        different_pairs, n_pairs = np.unique(pairs, return_counts=True)
-        different_triples, n_triples = np.unique(triples, return_counts=True)
-        return cls(
-            words=words,
-            classes=names,
-            pairs=different_pairs,
-            n_pairs=n_pairs,
-            triples=different_triples,
-            n_triples=n_triples,
-        )
-
     def encode(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Turn words into numbers; 0 stands before and after a text."""
         codes, classes, other = self._codes, self._class_codes, self.size - 1
-        numbers = [codes.get(word) or classes.get(_name_class(word), other) for word in words]
+        numbers = [codes.get(word) or classes.get(name_class(word), other) for word in words]
         return np.array([0, *numbers, 0], dtype=np.int64)
 
     def number_runs(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -154,13 +131,14 @@ class LanguageModel:
         return -np.log2(after_one[1:]), -np.log2(after_two), n_pair[1:] == 0, n_triple == 0
 
 
-def _split_words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Split a text into words in small letters, numbers, marks and ends of lines."""
     found = _TOKEN.findall(text.lower().replace("’", "'"))
     return ["\n" if word[0] == "\n" else word for word in found]
 
 
-def _name_class(word: str) -> str:
+def name_class(word: str) -> str:
+    """Name the class by which a word counts that is not among the commonest."""
     if word[0].isdigit():
         return "0"
     if not word.isascii() or not word[0].isalpha():
@@ -188,7 +166,7 @@ def measure_language(model: LanguageModel, texts: Sequence[str]) -> NDArray[np.f
     texts; the longest run of words between function words and marks; capitals within sentences, and
     small letters after them.
     """
-    documents = [_split_words(text) for text in texts]
+    documents = [split_words(text) for text in texts]
     codes = np.concatenate([*map(model.encode, documents), np.zeros(2, dtype=np.int64)])
     bits, bits_after_two, is_new_pair, is_new_triple = model.compute_surprise(codes)
     here = codes[1:-1]
@@ -247,7 +225,7 @@ _BRIEF = re.compile(
 
 def list_stems(text: str) -> list[str]:
     """List the first letters of the words of a text."""
-    return [word[:_STEM] for word in _split_words(text) if word[0].isalpha()]
+    return [word[:_STEM] for word in split_words(text) if word[0].isalpha()]
 
 
 def says_nothing(prompt: str, response: str) -> bool:
