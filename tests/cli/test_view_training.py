@@ -94,7 +94,7 @@ def test_a_folder_with_another_run_json_is_one_line(call, tmp_path, assert_one_l
 
     done = call("view", tmp_path, "-o", tmp_path / "page.html")
 
-    assert_one_line(done, f"{tmp_path / 'run.json'}: ")
+    assert_one_line(done, f"{tmp_path / 'run.json'}:")
 
 
 def test_a_run_with_a_damaged_part_says_what_could_not_be_read(call, trained, tmp_path):

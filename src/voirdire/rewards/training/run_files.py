@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from voirdire._messages import shorten
-from voirdire.documents import hash_content, open_regular, write_whole
+from voirdire.documents import hash_content, read_document, write_whole
 from voirdire.errors import InputError
 from voirdire.rewards.certification import certified
 from voirdire.rewards.given_weights import write_time
@@ -34,7 +34,6 @@ __all__ = [
     "PartName",
     "describe_run",
     "hash_questions",
-    "is_run",
     "name_session",
     "open_folder",
     "read_about",
@@ -50,7 +49,6 @@ _EXAMINED_STATES = ("passed", "failed", "no_evidence")
 """States that only an examination of the reward's own judge can give."""
 
 _FRAMEWORKS = ("trl", "verl", "openrlhf")
-_MOST_BYTES = 1 << 24
 _PART = re.compile(
     r"(?P<session>(?:r(?P<rank>\d{1,9})of(?P<world>\d{1,9})|p\d{1,12})-(?P<began>\d{1,15})"
     r"-[0-9a-f]{1,32}(?P<counted>-counted)?)"
@@ -179,33 +177,21 @@ def hash_questions(reward: RewardModel) -> dict[str, str]:
 def read_about(folder: Path) -> RunAbout:
     """Read `run.json`; an `InputError` where it is missing, unreadable, or something else."""
     path = folder / RUN_FILE
-    try:
-        with open_regular(path) as file:
-            content = msgspec.json.decode(file.read(_MOST_BYTES))
-    except FileNotFoundError:
+    if not path.exists():
         msg = (
             f"`run` must be the folder of a training run, got {str(folder)!r}, which holds no "
             f"{RUN_FILE}. Name what was given to its reward as record."
         )
-        raise InputError(msg) from None
-    except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror}). Name the folder of a training run."
-        raise InputError(msg) from error
-    except (ValueError, RecursionError) as error:
-        msg = f"{path}: must be JSON, got something else. Take the run's copy from elsewhere."
-        raise InputError(msg) from error
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema != _SCHEMA:
-        msg = f"{path}: `schema` must be {_SCHEMA!r}, got {shorten(schema)!r}. Name another."
         raise InputError(msg)
+    document = read_document(path, what="the record of a training run", layout="json")
+    if (schema := document.get(("schema",))) != _SCHEMA:
+        rule = f"`schema` must be {_SCHEMA!r}, got {shorten(schema)!r}. Name another."
+        raise document.error_at(("schema",), rule)
     try:
-        return msgspec.convert(content, RunAbout)
+        return msgspec.convert(document.value, RunAbout)
     except msgspec.ValidationError as error:
-        msg = (
-            f"{path}: must say what the run is about, got something else "
-            f"({shorten(str(error))}). Take the run's copy from elsewhere."
-        )
-        raise InputError(msg) from error
+        rule = f"must say what the run is about, got something else ({shorten(str(error))})."
+        raise document.error_at((), rule) from error
 
 
 def write_about(folder: Path, about: RunAbout) -> None:
@@ -216,11 +202,6 @@ def write_about(folder: Path, about: RunAbout) -> None:
 
 
 # The folder -------------------------------------------------------------------------------------
-
-
-def is_run(path: Path) -> bool:
-    """Tell whether a folder is that of a training run."""
-    return path.is_dir() and (path / RUN_FILE).exists() and not (path / RUN_FILE).is_dir()
 
 
 def open_folder(folder: Path, new: RunAbout) -> RunAbout:

@@ -13,7 +13,7 @@ its rows are in memory only until then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -161,24 +161,14 @@ class _Part(NamedTuple):
     end: int | None
 
 
-@dataclass(kw_only=True)
-class _Session:
-    """One process that wrote, as the names of its parts describe it."""
-
-    about: PartName
-    first: int
-    last: int
-    ended: int
-
-    def replaces(self, other: _Session) -> bool:
-        """Tell whether this session replaced another one, instead of running beside it."""
-        own, its = self.about, other.about
-        if own.began <= its.began:
-            return False
-        if own.rank is None or its.rank is None:
-            return own.began >= other.ended
-        # ranks begin at different times, and may be fewer than before
-        return own.rank == its.rank or (own.rank == 0 and its.rank >= own.world)
+def _replaces(own: PartName, its: PartName) -> bool:
+    """Tell whether a session replaced another one, instead of running beside it."""
+    if own.began <= its.began:
+        return False
+    if own.rank is None or its.rank is None:
+        return own.began >= its.ended
+    # ranks begin at different times, and may be fewer than before
+    return own.rank == its.rank or (own.rank == 0 and its.rank >= own.world)
 
 
 def _list_parts(folder: Path, dropped: list[str]) -> list[_Part]:
@@ -200,26 +190,23 @@ def _list_parts(folder: Path, dropped: list[str]) -> list[_Part]:
             dropped.append(_describe_damage(path, "no part" if about is None else "no file"))
         else:
             names.append((path, about))
-    sessions: dict[str, _Session] = {}
+    sessions: dict[str, PartName] = {}  # by its name what its parts together are about
     for _, about in names:
-        one = sessions.setdefault(
-            about.session,
-            _Session(about=about, first=about.first, last=about.last, ended=about.ended),
-        )
-        one.first, one.last = min(one.first, about.first), max(one.last, about.last)
-        one.ended = max(one.ended, about.ended)
-    in_time = sorted(sessions.values(), key=lambda one: one.about.began)
+        one = sessions.get(about.session, about)
+        first, last = min(one.first, about.first), max(one.last, about.last)
+        ended = max(one.ended, about.ended)
+        sessions[one.session] = replace(one, first=first, last=last, ended=ended)
+    in_time = sorted(sessions.values(), key=lambda one: one.began)
     shifts: dict[str, int] = {}
     for place, one in enumerate(in_time):
-        before = [other.last for other in in_time[:place] if one.replaces(other)]
-        shift = 1 + max(before, default=-1) if one.about.is_counted else 0
-        one.first, one.last = one.first + shift, one.last + shift
-        shifts[one.about.session] = shift
+        before = [other.last for other in in_time[:place] if _replaces(one, other)]
+        shifts[one.session] = shift = 1 + max(before, default=-1) if one.is_counted else 0
+        in_time[place] = replace(one, first=one.first + shift, last=one.last + shift)
     parts = []
     for path, about in names:
         shift = shifts[about.session]
         own = sessions[about.session]
-        end = min((x.first for x in in_time if x.replaces(own)), default=None)
+        end = min((x.first for x in in_time if _replaces(x, own)), default=None)
         first, last = about.first + shift, about.last + shift
         if end is None or first < end:
             parts.append(_Part(path, first, last, shift, end))
