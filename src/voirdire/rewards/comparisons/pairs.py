@@ -114,8 +114,26 @@ def pairs_of(
     own_margins, n_contradictory = np.full(better.size, np.nan), 0
     declared = np.flatnonzero(concerned[data.better] & concerned[data.worse])
     if declared.size:
-        better, worse, own_margins = _join_declared(data, declared, better=better, worse=worse)
-        n_items = len(data.items)
+        # to those that follow from labels are added declared ones with their margins, each once
+        n_items, given = len(data.items), data.margins[declared]
+        implied = better * n_items + worse
+        pairs = data.better[declared] * n_items + data.worse[declared]
+        keys, where = np.unique(pairs, return_inverse=True)
+        named, has_margin = np.full(keys.size, np.nan), ~np.isnan(given)
+        named[where[has_margin]] = given[has_margin]
+        for place in np.flatnonzero(has_margin & (named[where] != given))[:1].tolist():
+            pair, ids = declared[place], [repr(shorten(item.id)) for item in data.items]
+            msg = (
+                f"{data.source}: a pair must have one margin, got two for "
+                f"{ids[data.better[pair]]} over {ids[data.worse[pair]]}: {given[place]:g} and "
+                f"{named[where[place]]:g}. Keep one."
+            )
+            raise InputError(msg)
+        rest = implied[~np.isin(implied, keys)]
+        better, worse = np.divmod(np.concatenate([keys, rest]), n_items)
+        rank = np.lexsort((worse, better, data.prompts[better]))
+        better, worse = better[rank], worse[rank]
+        own_margins = np.concatenate([named, np.full(rest.size, np.nan)])[rank]
         is_opposed = np.isin(better * n_items + worse, worse * n_items + better)
         n_contradictory = int(is_opposed.sum())
         if contradictions == "drop":
@@ -170,35 +188,6 @@ def pair_by_labels(
     pairs = pairs.sort("prompt", "label", "label_worse").explode("place").explode("place_worse")
     better, worse = pairs.select(pl.col("place", "place_worse").cast(pl.Int64)).get_columns()
     return better.to_numpy(), worse.to_numpy()
-
-
-def _join_declared(
-    data: ComparisonData,
-    declared: NDArray[np.int64],
-    *,
-    better: NDArray[np.int64],
-    worse: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Add declared pairs, with their margins, to those that follow from labels, each pair once."""
-    n_items, given = len(data.items), data.margins[declared]
-    implied = better * n_items + worse
-    pairs = data.better[declared] * n_items + data.worse[declared]
-    keys, where = np.unique(pairs, return_inverse=True)
-    margins, has_margin = np.full(keys.size, np.nan), ~np.isnan(given)
-    margins[where[has_margin]] = given[has_margin]
-    for place in np.flatnonzero(has_margin & (margins[where] != given))[:1].tolist():
-        pair, ids = declared[place], [repr(shorten(item.id)) for item in data.items]
-        msg = (
-            f"{data.source}: a pair must have one margin, got two for "
-            f"{ids[data.better[pair]]} over {ids[data.worse[pair]]}: {given[place]:g} and "
-            f"{margins[where[place]]:g}. Keep one."
-        )
-        raise InputError(msg)
-    rest = implied[~np.isin(implied, keys)]
-    all_margins = np.concatenate([margins, np.full(rest.size, np.nan)])
-    high, low = np.divmod(np.concatenate([keys, rest]), n_items)
-    rank = np.lexsort((low, high, data.prompts[high]))
-    return high[rank], low[rank], all_margins[rank]
 
 
 def count_cyclic(pairs: PairSet) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -101,9 +101,27 @@ class ServedReward:
         parts = _split_turns(
             turns, [row for row, item in enumerate(items) if item.id not in reasons]
         )
-        answers = await asyncio.gather(
-            *(self._ask_server(turns, behaviors, part, limit) for part in parts)
-        )
+        its_hash = self.reward.content_hash
+
+        async def ask(part: Sequence[int]) -> ServerVerdicts | str:
+            """Ask the server about some of the turns; return its answer, or why there is none."""
+            rows = ((turns[row], behaviors[row]) for row in part)
+            asked = [
+                {"response": x.response, "prompt": x.prompt, "behavior": own}
+                | {"criteria": x.criteria, "reference": x.reference}
+                for x, own in rows
+            ]
+            items = [{k: value for k, value in row.items() if value is not None} for row in asked]
+            try:
+                answer = await self._server.ask({"items": items}, deadline_s=limit)
+            except ModelTimeoutError:
+                return LATE
+            except ModelCallError as error:
+                return f"the server gave no reward: {error.reason}"
+            is_same = answer.probabilities.propositions == self.reward.columns
+            return answer if is_same and answer.reward.content_hash == its_hash else _OTHER_REWARD
+
+        answers = await asyncio.gather(*map(ask, parts))
         nothing = make_missing_scores(self.reward, turns, why="", behavior=behavior)
         rule = np.full(len(turns), np.nan)
         probabilities = np.array(nothing.judged.probabilities)
@@ -148,25 +166,6 @@ class ServedReward:
             answered_by=tuple(names) if any(names) else None,
             **counts,
         )
-
-    async def _ask_server(
-        self,
-        turns: Sequence[Turn],
-        behaviors: Sequence[str | None],
-        part: Sequence[int],
-        limit: float,
-    ) -> ServerVerdicts | str:
-        """Ask the server about some of the turns; return its answer, or why there is none."""
-        items = [_make_request(turns[row], behaviors[row]) for row in part]
-        try:
-            answer = await self._server.ask({"items": items}, deadline_s=limit)
-        except ModelTimeoutError:
-            return LATE
-        except ModelCallError as error:
-            return f"the server gave no reward: {error.reason}"
-        its_hash = answer.reward.content_hash
-        is_same = answer.probabilities.propositions == self.reward.columns
-        return answer if is_same and its_hash == self.reward.content_hash else _OTHER_REWARD
 
 
 def read_served_reward(address: str) -> RewardModel:
@@ -214,9 +213,3 @@ def _split_turns(turns: Sequence[Turn], rows: Sequence[int]) -> list[list[int]]:
         parts[-1].append(row)
         size += n_characters
     return parts
-
-
-def _make_request(turn: Turn, behavior: str | None) -> dict[str, Any]:
-    fields = {"response": turn.response, "prompt": turn.prompt, "behavior": behavior}
-    fields |= {"criteria": turn.criteria, "reference": turn.reference}
-    return {name: value for name, value in fields.items() if value is not None}

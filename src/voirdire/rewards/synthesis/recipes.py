@@ -224,9 +224,20 @@ def draw_traits(
     demanded = {name: demand.demanded for name, demand in behavior.demands.items()}
     start = {name: state for name, state in demanded.items() if state is not None}
     start = (start if slot.start == "demanded" else {}) | slot.demands
-    rng = np.random.default_rng(make_seed(key))
+    rng, sampled = np.random.default_rng(make_seed(key)), slot.sampled
+    among: list[str] = []
+    if sampled is not None:
+        members = (each for name in sampled.among for each in list_members(name, behavior))
+        among = list(dict.fromkeys(members))
     for _ in range(_MOST_DRAWS):
-        drawn = _draw(slot.sampled, start, behavior=behavior, rng=rng)
+        chosen = among
+        if sampled is not None and sampled.count is None and sampled.probability is not None:
+            chosen = [name for name in among if rng.random() < sampled.probability]
+        elif sampled is not None:
+            least, most = (min(n, len(among)) for n in sampled.count or (1, 1))
+            size = int(rng.integers(least, most + 1))
+            chosen = [among[k] for k in sorted(rng.permutation(len(among))[:size])]
+        drawn = {name: not start.get(name, False) for name in chosen}
         states = _add_implied({**slot.demands, **drawn}, recipes, behavior)
         if states is None:
             continue
@@ -253,26 +264,6 @@ def draw_traits(
 def make_seed(key: str) -> int:
     """Make a seed from a text, the same in every process."""
     return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8])
-
-
-def _draw(
-    sampled: Sampled | None,
-    start: Mapping[str, bool],
-    *,
-    behavior: Behavior,
-    rng: np.random.Generator,
-) -> dict[str, bool]:
-    if sampled is None:
-        return {}
-    members = (each for name in sampled.among for each in list_members(name, behavior))
-    among = list(dict.fromkeys(members))
-    if sampled.count is None and sampled.probability is not None:
-        chosen = [name for name in among if rng.random() < sampled.probability]
-    else:
-        least, most = (min(n, len(among)) for n in sampled.count or (1, 1))
-        size = int(rng.integers(least, most + 1))
-        chosen = [among[k] for k in sorted(rng.permutation(len(among))[:size])]
-    return {name: not start.get(name, False) for name in chosen}
 
 
 def list_members(name: str, behavior: Behavior) -> tuple[str, ...]:

@@ -99,15 +99,7 @@ def score_run(
     loaded = read_training_run(run)
     with TemporaryDirectory(prefix="voirdire-") as folder:
         items = Path(folder) / "items.jsonl"
-        each = None
-        if sample is not None:
-            check_count("sample", sample, minimum=1)
-            each = -(-sample // max(1, len(loaded.steps)))
-        adds_base = model.uses_base or run_settings.base is not None
-        allows_other = run_settings.other_judge
-        taken, notes = _write_items(
-            loaded, items, model, adds_base=adds_base, allows_other=allows_other, n_each=each
-        )
+        taken, notes = _write_items(loaded, items, model, run_settings, sample=sample)
         verdicts = taken if verdicts is judge is None else verdicts
         about = {"reward": model, "verdicts": verdicts, "judge": judge, "progress": progress}
         rewards: dict[str, float] = {}
@@ -128,18 +120,13 @@ def score_run(
 
 
 def _write_items(
-    run: TrainingRun,
-    items: Path,
-    reward: RewardModel,
-    *,
-    adds_base: bool,
-    allows_other: bool,
-    n_each: int | None,
+    run: TrainingRun, items: Path, reward: RewardModel, told: ScoringSettings, *, sample: int | None
 ) -> tuple[Verdicts | None, tuple[str, ...]]:
     """Write completions of a run as items; give its verdicts on them where they fit.
 
-    `n_each` is how many of a step are drawn; None takes all.
+    About `sample` of them are drawn, as many of each step; None takes all.
     """
+    adds_base = reward.uses_base or told.base is not None
     names = [name_proposition_column(name) for name in run.propositions]
     about = ["item", *TEXTS, "behavior", "group", "base_reward", "missing", "fingerprint"]
     ids: list[str] = []
@@ -147,7 +134,8 @@ def _write_items(
     reasons: dict[str, str] = {}
     drawn = read_completion_frames(run, columns=["item", "step"])
     kept = pl.concat([pl.DataFrame(schema={"item": pl.String, "step": pl.Int64}), *drawn])
-    if n_each is not None:
+    if sample is not None:
+        n_each = -(-check_count("sample", sample, minimum=1) // max(1, len(run.steps)))
         kept = kept.filter(pl.int_range(pl.len()).shuffle(seed=0).over("step") < n_each)
     with items.open("wb") as file:
         for whole in read_completion_frames(run, columns=[*about, *names]):
@@ -173,7 +161,7 @@ def _write_items(
     is_same = all(run.question_hashes.get(name) == asked[name] for name in asked)
     if reward.criteria is not None:  # the run keeps scores, and not which criteria are met
         return None, ()
-    if run.judged != own.judged or not is_same or not (fingerprint or allows_other):
+    if run.judged != own.judged or not is_same or not (fingerprint or told.other_judge):
         return None, (_NOT_TAKEN,)
     probabilities = np.concatenate(values)
     lacking = np.flatnonzero(np.isnan(probabilities).any(axis=1)).tolist()
