@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "ajudge",
-    "ajudge_by_plan",
-    "judge",
-    "judge_by_plan",
-    "judge_items",
-    "open_if_paid",
-]
-
 
 def judge(
     items: Any,

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from voirdire.records import Failure
     from voirdire.rubrics import Question
 
-__all__ = ["Answer", "Answers", "Ask"]
-
 Answer = float | str | tuple[str, ...]
 """A boolean's probability or a number on a scale; a label or text; a set of labels."""
 

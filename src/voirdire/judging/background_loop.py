@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from concurrent.futures import Future
 
-__all__ = ["BackgroundLoop", "fork_lock", "wait_for_result"]
-
 T = TypeVar("T")
 _TICK_S = 0.25
 _GRACE_S = 1.0

@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
 
-__all__ = ["BatchFile", "BatchRun", "judge_by_batches"]
-
 _PILOT_ITEMS = 20
 _MOST_REQUESTS, _MOST_BYTES = 50_000, 200 * 10**6
 """Of one file, as OpenAI's endpoint takes."""

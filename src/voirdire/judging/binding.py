@@ -42,23 +42,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.stats import Calibrator
 
-__all__ = [
-    "BoundCascade",
-    "BoundJudge",
-    "BoundJury",
-    "EngineJudge",
-    "JudgingPlan",
-    "ask_in_process",
-    "bind_model",
-    "check_behavior",
-    "note_distrust",
-    "plan_judging",
-    "refuse_kinds",
-    "reply_fingerprint",
-    "take_columns",
-]
-
-
 # What is bound ---------------------------------------------------------------------------------
 
 

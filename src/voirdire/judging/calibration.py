@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from voirdire._types import Threshold
 
-__all__ = ["JudgeCalibration", "QuestionCalibration", "load_calibration", "read_calibration"]
-
 CALIBRATION_SCHEMA = "voirdire.calibration/1"
 
 

@@ -44,19 +44,6 @@ if TYPE_CHECKING:
     from voirdire.records import Criterion, Failure
     from voirdire.rubrics import Question, Rubric
 
-__all__ = [
-    "CallPlan",
-    "CallSpec",
-    "find_asked_places",
-    "hash_item",
-    "limit_examples",
-    "make_reader",
-    "plan_calls",
-    "plan_criteria",
-    "show_prompt",
-]
-
-
 _MOST_CRITERIA = 50
 """Of one call."""
 

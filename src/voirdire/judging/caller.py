@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.models import ChatRequest
 
-__all__ = ["SPENT", "CallCounts", "Caller", "CircuitBreaker", "OutOfOrderError"]
-
 T = TypeVar("T")
 _log = logging.getLogger("voirdire")
 

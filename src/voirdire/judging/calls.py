@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from voirdire.models import ChatRequest
 
-__all__ = ["Call", "CallFailure", "Outcome", "decode_attempt", "encode_attempt", "read_stored"]
-
 T = TypeVar("T")
 _log = logging.getLogger("voirdire")
 

@@ -14,8 +14,6 @@ from voirdire.judging.model_settings import LlmJudge
 from voirdire.judging.port import Judge
 from voirdire.models import is_model_name
 
-__all__ = ["DEFAULT", "CascadeJudge", "Unsure", "read_bounds"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeJudge:

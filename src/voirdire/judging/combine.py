@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
 
-__all__ = [
-    "ItemVerdict",
-    "add_rules",
-    "combine_ballots",
-    "combine_outcomes",
-    "failed_verdict",
-    "is_enough",
-    "reorder_criteria",
-]
-
 
 class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A judge's verdict on one item, one entry per question of the rubric.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from voirdire.judging.local import LocalJudge
     from voirdire.rubrics import Rubric
 
-__all__ = ["Distilled", "distill_files"]
-
 _TIE = "tie: as many raters say yes as no"
 
 

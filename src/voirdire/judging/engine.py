@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import LiveSettings, StoredReplies
     from voirdire.records import Item
 
-__all__ = ["CLOSED", "LATE", "Engine", "LiveState", "ModelEngine", "in_thread", "make_engine"]
-
 T = TypeVar("T")
 
 LATE = "no verdict within the deadline"

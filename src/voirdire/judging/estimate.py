@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
-__all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
-
 _SAMPLE = 200
 """Calls whose tokens are estimated, for the mean of all."""
 

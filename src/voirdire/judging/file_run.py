@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import RunSettings
     from voirdire.rubrics import Rubric
 
-__all__ = ["SeveralJudged", "judge_file", "judge_file_with_several", "judge_source"]
-
 
 def judge_file(
     source: str | Path,

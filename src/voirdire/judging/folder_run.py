@@ -39,14 +39,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "FolderJob",
-    "FolderSummary",
-    "judge_folder",
-    "judge_parts",
-    "plan_folder",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FolderSummary(Tabular, rows="judged.questions"):

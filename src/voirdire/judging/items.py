@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire.judging.binding import JudgingPlan
     from voirdire.judging.outputs import SetAside
 
-__all__ = ["ItemSource", "read_items_in_memory"]
-
 
 def read_items_in_memory(
     items: Any, reading: ItemReading

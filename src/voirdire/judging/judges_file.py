@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from voirdire.documents import Path as Keys
     from voirdire.judging.jury import JudgeLike
 
-__all__ = ["is_judges_file", "load_judges", "open_judges"]
-
 T = TypeVar("T")
 
 _WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."

@@ -15,8 +15,6 @@ from voirdire.judging.cascade import CascadeJudge
 from voirdire.judging.model_settings import LlmJudge
 from voirdire.judging.port import Judge
 
-__all__ = ["Combine", "JudgeLike", "JuryJudge", "JuryMember"]
-
 Combine: TypeAlias = Literal["mean", "majority"]
 """How a jury combines the answers of its judges."""
 

@@ -15,8 +15,9 @@ from voirdire.judging.binding import BoundCascade
 from voirdire.judging.combine import failed_verdict, reorder_criteria
 from voirdire.judging.engine import CLOSED, LATE, make_engine
 from voirdire.judging.settings import LiveSettings, StoredReplies
-from voirdire.judging.tables import make_columns, split_answer, split_criteria
+from voirdire.judging.tables import make_columns, split_answer
 from voirdire.records import Verdicts
+from voirdire.records.items import split_criteria
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from voirdire.judging.combine import ItemVerdict
     from voirdire.judging.engine import LiveState
     from voirdire.records import Item
-
-__all__ = ["TOO_MANY", "LiveJudge", "LiveVerdicts"]
 
 TOO_MANY = "too many items wait for the judge"
 

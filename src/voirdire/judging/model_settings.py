@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 else:  # the command line reads the types, and loads no numbers and no client for its help
     JudgeCalibration = Capabilities = ChatModel = Any
 
-__all__ = ["LlmJudge", "ModelSettings", "open_judge"]
-
 _MOST_LOGPROBS = 20  # that common servers give
 _MOST_IN_A_ROW = 100
 

@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Dropped
 
-__all__ = [
-    "STORE_NAME",
-    "SetAside",
-    "TableWriter",
-    "check_place",
-    "explain_write_errors",
-    "may_replace",
-    "open_replies",
-    "publish",
-    "unfinished_folder",
-]
-
 
 def check_place(output: Path, *, source: object, what: str) -> Path:
     """Return the path of an output, or raise an error; `what` names the content of the source."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from voirdire.judging.model_settings import LlmJudge
     from voirdire.models import ChatRequest
 
-__all__ = ["LONGEST_WAIT_S", "Pace", "SharedLimits", "format_dollars", "renew"]
-
 LONGEST_WAIT_S = 600.0
 """Longest wait that a server may ask for."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from voirdire._types import ProbabilitySource
     from voirdire.records import Item
 
-__all__ = ["Answerer", "Judge", "ScriptedJudge"]
-
 
 class Answerer(Protocol):
     """What every source of verdicts has: a judge, or a language model with its questions."""

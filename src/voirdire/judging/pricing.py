@@ -11,8 +11,6 @@ from voirdire._validation import check_positive
 if TYPE_CHECKING:
     from voirdire.records import Usage
 
-__all__ = ["Price", "price_of"]
-
 _LISTED = {
     "azureanthropic": "azure",
     "azureopenai": "azure",

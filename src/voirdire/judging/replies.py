@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.store import JudgeRecord, ReplyStore
 
-__all__ = ["ReplyListing", "StoredReply", "list_replies"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class StoredReply:

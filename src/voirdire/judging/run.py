@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from voirdire.judging.summary import RunRecord
     from voirdire.records import Item, Verdicts
 
-__all__ = [
-    "BATCH_ITEMS",
-    "Stopping",
-    "ask_in_order",
-    "count_calls",
-    "judge_batches",
-    "run_engine",
-    "split_into_batches",
-]
-
 BATCH_ITEMS = 1_000
 _BATCH_CHARACTERS = 1 << 21
 """Items and characters, about, of a batch: its verdicts come together."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from voirdire.models import ChatRequest
     from voirdire.records import Reply
 
-__all__ = ["ServerWatch", "estimate_tokens"]
-
 _WIDE = re.compile("[\u2e80-\uffef]")
 
 

@@ -14,16 +14,6 @@ from voirdire.io.declared import ItemLayout
 if TYPE_CHECKING:
     from voirdire.store import ReplyStore
 
-__all__ = [
-    "DEFAULT_REPLIES",
-    "DistillSettings",
-    "JudgingSettings",
-    "LiveSettings",
-    "ReplySettings",
-    "RunSettings",
-    "StoredReplies",
-]
-
 
 @dataclass(frozen=True)
 class StoredReplies:

@@ -39,14 +39,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.records.verdicts import CallDetails, Verdicts
 
-__all__ = [
-    "ClassSummary",
-    "JudgingProgress",
-    "JudgingSummary",
-    "QuestionSummary",
-    "RunRecord",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingProgress:

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from voirdire.records import Failure, Item
     from voirdire.rubrics import Behavior
 
-__all__ = ["judge_in_process", "make_columns", "make_verdicts", "split_answer",
-           "split_criteria"]  # fmt: skip
-
 
 def judge_in_process(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
     """Judge items in one call of a judge in this process."""

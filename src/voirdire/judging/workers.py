@@ -24,8 +24,6 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-__all__ = ["judge_in_processes"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 _MOST_AUTOMATIC = 8

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from voirdire.models.connection import HttpConnection
 
-__all__ = ["ENDED", "Batch", "BatchEndpoint", "NoBatchesError"]
-
 ENDED = ("completed", "failed", "expired", "cancelled")
 """States that a batch does not leave."""
 

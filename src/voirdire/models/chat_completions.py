@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from voirdire.models.served import Making
     from voirdire.records import Message
 
-__all__ = ["OpenAICompatibleModel", "check_extra", "mend_body", "thinks_first"]
-
 L = TypeVar("L")
 Change: TypeAlias = "tuple[str, Any]"  # the name of a parameter, and what is sent in its place
 Changes: TypeAlias = "Mapping[str, Any]"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-__all__ = ["HttpConnection", "Keys", "check_base_url", "is_loopback", "read_keys"]
-
 _WORD = re.compile(r"[A-Za-z0-9._-]+")
 _SECRET_NAME = re.compile(r"key|token|secret|sig|password|auth", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire._types import ReplyForm
     from voirdire.models.port import ChatRequest, TypedQuestion
 
-__all__ = ["DIALECTS", "MOST_QUESTIONS", "DecisionModel", "Dialect", "write_questions"]
-
 Dialect: TypeAlias = Literal["systemone", "decisions"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 

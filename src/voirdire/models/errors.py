@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from voirdire.models.connection import Keys
     from voirdire.models.port import ChatRequest
 
-__all__ = ["Server", "says"]
-
 K = TypeVar("K", bound=errors.ModelCallError)
 
 

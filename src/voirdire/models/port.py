@@ -14,16 +14,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Reply
 
-__all__ = [
-    "FORMS",
-    "RULES",
-    "Capabilities",
-    "ChatModel",
-    "ChatRequest",
-    "SamplingChatModel",
-    "TypedQuestion",
-]
-
 RULES = "rules"
 """The judge that asks no model: rules in code answer everything."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.models.port import ChatModel, ChatRequest
     from voirdire.records import Reply
 
-__all__ = ["PROVIDERS", "check_key_of_file", "is_model_name", "load_model"]
-
 _ALLOWED = "VOIRDIRE_KEY_VARIABLES"  # others that a file may name: MY_KEY@judge.example.com
 _ALLOWED_ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)@(\S+)")
 _NATIVE = "native"

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = [
-    "TOKEN_ENV",
-    "Probabilities",
-    "RefusalCode",
-    "RewardName",
-    "RewardServer",
-    "ServerVerdicts",
-    "is_reward_server",
-]
-
 # Environment variable of the token, where the server needs one.
 TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Making: TypeAlias = Callable[..., errors.ModelCallError]
 
-__all__ = ["ServedModel"]
-
 
 class ServedModel:
     """What models of every interface have in common; `voirdire.models.load_model` makes them."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["AgainstDemand", "describe_paid_against_demands", "find_paid_against_demands"]
-
 _NEGLIGIBLE_SHARE = 0.01
 """A weight below this share of a behavior's largest weight changes almost nothing."""
 

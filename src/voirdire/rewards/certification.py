@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "CertificateState",
-    "CertificateStatus",
-    "certified",
-    "check_certified",
-    "find_certified_tags",
-    "list_paying_propositions",
-    "make_certificate",
-    "read_certificate",
-    "suggest_schema",
-]
-
 CertificateState: TypeAlias = Literal[
     "passed", "failed", "no_evidence", "other_judge", "other_rubric", "no_judge", "none"
 ]

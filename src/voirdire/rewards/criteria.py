@@ -11,8 +11,7 @@ import numpy as np
 from voirdire._messages import shorten
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.judging.tables import split_criteria
-from voirdire.records.items import SCORE, TAG
+from voirdire.records.items import SCORE, TAG, split_criteria
 from voirdire.records.thresholds import get_thresholds
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rubrics.wording import says_what_is_avoided

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from voirdire._types import Threshold
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "VETO",
-    "FeatureSet",
-    "compute_features",
-    "compute_veto_penalty",
-    "compute_vetoes",
-    "feature_set",
-    "feature_values",
-    "find_number_questions",
-    "group_questions",
-    "group_vetoes",
-    "list_weighed_features",
-    "split_behavior",
-]
-
 VETO = "(veto)"
 """Name of the feature that is 1 where a response is vetoed, else 0."""
 

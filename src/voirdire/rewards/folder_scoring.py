@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from voirdire.judging.jury import JudgeLike
     from voirdire.judging.summary import JudgingProgress
 
-__all__ = ["FolderScores", "score_folder"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FolderScores(Tabular, rows="parts"):

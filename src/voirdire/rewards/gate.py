@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "N_CLASSES",
-    "Gate",
-    "LanguageModel",
-    "is_foreign",
-    "is_short",
-    "is_too_short",
-    "list_stems",
-    "load_gate",
-    "measure_language",
-    "misses_topic",
-    "name_class",
-    "says_nothing",
-    "split_words",
-]
-
 _TOKEN = re.compile(r"[a-z]+(?:['-][a-z]+)*|\d+(?:[-.,/]\d+)*|\n+|[^\w\s]|\w")
 _SUFFIX = re.compile(r"(?:ing|ions?|ed|ly|ness|ments?|ity|ous|ive|ful|able|al|ers?|es|s)$")
 _CAPITAL_WITHIN = re.compile(

@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "list_versions",
-    "load_behavior_rubric",
-    "reward_of_weights",
-    "reward_without_weights",
-    "write_time",
-]
-
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
 

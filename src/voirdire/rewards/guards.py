@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = [
-    "NOT_BEHIND",
-    "REST",
-    "BehaviorGuard",
-    "GateSettings",
-    "Guards",
-    "choose_gate",
-    "choose_guard",
-    "list_rests",
-    "read_rest",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class GateSettings:

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.scores import Scores
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "ANY_REWARD",
-    "REWARD_SCHEMA",
-    "BehaviorReward",
-    "RewardModel",
-    "is_reward_file",
-    "make_reward_document",
-]
-
 REWARD_SCHEMA = "voirdire.reward/1"
 
 ANY_REWARD = REWARD_SCHEMA.partition("/")[0] + "/"

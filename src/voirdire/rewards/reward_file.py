@@ -35,8 +35,6 @@ from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
-__all__ = ["load_reward", "read_reward_document"]
-
 _BUILT_IN = "built-in "
 _ELSEWHERE = ("//", "\\\\")
 """Beginnings of file names on other machines. A reward may come from a stranger, and opening such a

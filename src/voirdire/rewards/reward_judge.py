@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from voirdire.judging.jury import JudgeLike
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "OWN",
-    "RewardJudge",
-    "choose_judge",
-    "describe_differences",
-    "describe_judge",
-    "recognise_judge",
-    "remake_judge",
-]
-
 OWN = "own"
 """The name by which a caller allows asking the judge that a reward names, wherever it is."""
 

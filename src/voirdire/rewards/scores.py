@@ -36,33 +36,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "BASE_COLUMNS",
-    "CENTER",
-    "LARGEST_REWARD",
-    "NOT_ADDED",
-    "NO_BASE",
-    "TOO_LARGE",
-    "BatchScorer",
-    "Combiner",
-    "Scores",
-    "choose_base_column",
-    "compute_contributions",
-    "explain_scores",
-    "group_rows",
-    "has_base",
-    "hide_unknown_behaviors",
-    "is_reward",
-    "list_paying_answers",
-    "make_contribution_frame",
-    "name_contributions",
-    "read_given_base",
-    "read_item_base",
-    "score_items",
-    "select_columns",
-    "sum_features",
-]
-
 LARGEST_REWARD = 1e16
 """Trainers keep rewards in 32 bits: the variance of larger ones would be infinite there."""
 

@@ -48,15 +48,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.scores import Scores
     from voirdire.rewards.verdict_source import StoredSource
 
-__all__ = [
-    "SCORE_COLUMNS",
-    "BehaviorScores",
-    "ScoringSummary",
-    "make_reward_frame",
-    "open_rewards",
-    "score_file",
-]
-
 _MOST_NAMED = 100
 _OTHER = "other reasons"
 

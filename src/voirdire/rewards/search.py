@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.scores import Scores
 
-__all__ = [
-    "COMPLIANCE_TEMPLATES",
-    "TextUnit",
-    "join_units",
-    "list_units",
-    "measure_guesses",
-    "search_texts",
-    "wrap_in_refusals",
-]
-
 TextUnit: TypeAlias = Literal["words", "bigrams", "pieces"]
 """Of what a text is put together: single words, pairs of neighbours, or parts of sentences."""
 

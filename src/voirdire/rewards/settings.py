@@ -11,15 +11,6 @@ from voirdire._validation import check_choice, check_count
 from voirdire.io.declared import ItemColumn, ItemLayout
 from voirdire.judging.settings import ReplySettings, RunSettings
 
-__all__ = [
-    "ComparisonColumn",
-    "ComparisonLayout",
-    "ComparisonSettings",
-    "ScoringSettings",
-    "SynthesisSettings",
-]
-
-
 ComparisonColumn: TypeAlias = Literal[
     "label",
     "base_reward",

@@ -16,8 +16,8 @@ from voirdire.io.verdict_files import columns_of_file, read_parts
 from voirdire.io.verdicts import add_numbers, read_noted_verdicts
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.binding import EngineJudge, JudgingPlan, plan_judging
-from voirdire.judging.tables import split_criteria
 from voirdire.records import Verdicts
+from voirdire.records.items import split_criteria
 from voirdire.records.thresholds import format_threshold, select_threshold
 from voirdire.records.verdicts import is_verdict_table, refuse_other_responses
 from voirdire.rewards.reward_judge import (
@@ -36,18 +36,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric
-
-__all__ = [
-    "JudgeSource",
-    "StoredSource",
-    "VerdictSource",
-    "choose_source",
-    "collect_rests",
-    "open_reward_verdicts",
-    "open_verdicts",
-    "plan_judge",
-    "plan_reward_judging",
-]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

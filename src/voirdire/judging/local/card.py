@@ -12,8 +12,6 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FEW", "JudgeCard", "QuestionFigures", "TrainingData"]
-
 CARD_SCHEMA = "voirdire.judge-card/1"
 
 FEW = 10

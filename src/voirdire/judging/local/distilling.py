@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["distill_judge", "group_items"]
-
 _UNNAMED = "the labelled items"
 _FEWEST_GROUPS_OF_NGRAM = 2
 _DIGITS = 4

@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     _Phrases = tuple[int, NDArray[np.bool_], NDArray[np.uint64], NDArray[np.int64]]
     """Phrases of one length: their tokens, a sieve, their hashes in order, and the hint of each."""
 
-__all__ = [
-    "BLOCKS", "CUE_SETS", "FEATURES_VERSION", "N_COLUMNS", "N_CUES", "Features", "compute_ngrams",
-    "cue_phrases", "describe_items",
-]  # fmt: skip
-
 FEATURES_VERSION = 1
 """Version of the features.
 

@@ -38,16 +38,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.stats import Calibrator
 
-__all__ = [
-    "BUNDLED",
-    "LinearWeights",
-    "LocalJudge",
-    "QuantisedWeights",
-    "calibrate",
-    "load_local_judge",
-    "to_probabilities",
-]
-
 LANGUAGES = (False, True)
 """Languages with separate weights of cues and intercepts: not Chinese, Chinese."""
 

@@ -8,8 +8,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-__all__ = ["detect_language"]
-
 _MOST_CHARACTERS = 1_500
 _FEWEST_WORDS = 6
 

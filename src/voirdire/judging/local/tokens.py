@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", np.int32, np.int64)
 
-__all__ = [
-    "CJK", "MAX_CHARACTERS", "SPACE", "WORD", "TextBatch", "extend_runs", "read_texts", "scramble",
-    "sort_distinct", "to_bucket",
-]  # fmt: skip
-
 MAX_CHARACTERS = 65_536
 """Of a longer text the first three quarters and the last quarter of so many are read."""
 

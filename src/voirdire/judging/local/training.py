@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from voirdire.judging.local.features import Features
     from voirdire.stats import CalibrationMethod
 
-__all__ = ["FEATURES", "TrainingSet", "choose_thresholds", "fit_calibrators", "fit_weights"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSet:

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from voirdire.judging.asking import Answer, Ask
     from voirdire.rubrics import Question
 
-__all__ = [
-    "OTHER_SIDE",
-    "AnswerForm",
-    "bound_name_tokens",
-    "get_scale_ends",
-    "is_whole",
-    "make_answer_form",
-    "make_reply_forms",
-    "name_reason",
-]
-
 OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
 """The answer to a pair that is shown with B first, as one about A and B."""
 

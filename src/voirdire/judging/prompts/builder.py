@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
 
-__all__ = ["PROMPT_VERSION", "PromptBuilder", "pick_language", "read_words", "responses_of"]
-
 PROMPT_VERSION = "1"
 """Version of the wording of all prompts; increase it with every change."""
 

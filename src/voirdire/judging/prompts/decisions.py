@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question
 
-__all__ = ["DecisionBuilder", "list_steps", "name_parts", "type_question"]
-
 _SIDES = (("A", "response_a"), ("B", "response_b"), ("tie", "neither of the two"))
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Message
 
-__all__ = ["escape_invisible", "fence_item", "new_nonce", "quote_trusted", "quote_untrusted"]
-
 # Invisible characters, and those that move or join their neighbours.
 _INVISIBLE = (
     r"\x00-\x1f\x7f-\x9f\xad\u034f"  # controls, soft hyphen, grapheme joiner

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from voirdire.records import Reply
     from voirdire.rubrics import Question
 
-__all__ = ["DecisionReader"]
-
 _ROUNDING = 0.05
 """By so much the probabilities of the options may sum to another number than 1."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import TokenStep
 
-__all__ = ["Spelling", "Trouble", "Weights", "spell", "weigh_value"]
-
 Trouble: TypeAlias = Literal["alone", "absent", "no probabilities"]
 """Why there is no probability.
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire.judging.asking import Answer, Ask
     from voirdire.records import Reply
 
-__all__ = ["READING_VERSION", "ReplyReader", "make_parse_failure"]
-
 READING_VERSION = "1"
 """Changes whenever some reply is read as another answer than before."""
 

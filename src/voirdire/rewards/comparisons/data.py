@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "ComparisonData",
-    "drop_unknown_labels",
-    "hash_comparisons",
-    "hash_prompt",
-    "labelled_by_class",
-    "select_completions",
-]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparisonData:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from voirdire.rubrics import Rubric
 
-__all__ = ["LabelOrder", "default_order"]
-
 _DEFAULT_ORDER = "ideal > less_good > unacceptable, illogical > disallowed"
 _DEFAULT_NAMES = frozenset(row.name for row in DEFAULT_CLASSES)
 _BEST = "ideal"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
 
-__all__ = ["PairSet", "count_cyclic", "pair_by_labels", "pairs_of"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairSet:

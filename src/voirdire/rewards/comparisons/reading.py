@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from voirdire.io.rows import FoundRows
     from voirdire.records import Message
 
-__all__ = ["read_comparisons"]
-
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "base_reward": ("base_reward", "rm_score"),
     "chosen_base_reward": ("chosen_base_reward", "score_chosen"),

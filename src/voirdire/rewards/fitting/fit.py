@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
-__all__ = ["RewardFit", "fit_reward"]
-
 REWARD_FIT_SCHEMA = "voirdire.reward_fit/1"
 
 

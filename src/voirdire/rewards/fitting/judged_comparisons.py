@@ -35,17 +35,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.verdict_source import VerdictSource
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "JudgedComparisons",
-    "assign_behaviors",
-    "judge_comparisons",
-    "list_fit_notes",
-    "make_problem",
-    "refuse_no_comparisons",
-    "settle_orders",
-]
-
-
 _UNLABELLED = "unlabelled"
 WORST_LABEL = "worst_label"
 """The column by which completions that a model wrote name the worst label of their recipe."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
-__all__ = ["EVERY_OTHER", "FeatureChoice", "FitSettings", "Sign", "choose_features"]
-
 Sign: TypeAlias = Literal["positive", "negative", "rubric"]
 """The constraint of a weight: at least 0, at most 0, or the side that the rubric demands."""
 

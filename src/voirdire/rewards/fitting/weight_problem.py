@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.rewards.fitting.settings import FeatureChoice, FitSettings
 
-__all__ = [
-    "MAX_RESAMPLED_PROMPTS",
-    "UNDEFINED",
-    "BehaviorFit",
-    "Estimate",
-    "FittedBehavior",
-    "FittedWeight",
-    "WeightProblem",
-    "compute_percentiles",
-    "count_solves",
-    "estimate_error_rate",
-    "fit_behavior",
-    "resample_weights",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:

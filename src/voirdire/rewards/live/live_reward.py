@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["LiveReward"]
-
 
 class LiveReward:
     """Gives rewards request by request, in one event loop.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["MissingRewards"]
-
 _NO_PROBABILITY = -1.0
 """Stands where there is no probability: finite, and no probability itself."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["ServedReward", "read_served_reward"]
-
 _MOST_ITEMS = 1_000
 _MOST_CHARACTERS = 2_000_000
 """Of the texts of one request, of which the server takes so many megabytes."""

@@ -27,19 +27,6 @@ if TYPE_CHECKING:
     from voirdire._types import Judged
     from voirdire.rewards.model import RewardModel
 
-__all__ = [
-    "LiveScores",
-    "Truncated",
-    "Turn",
-    "drop_truncated",
-    "find_criteria",
-    "make_missing_scores",
-    "make_turn",
-    "make_turn_items",
-    "make_turns",
-    "read_turn_bases",
-]
-
 Truncated: TypeAlias = Literal["paid", "missing"]
 """Whether responses that a trainer cut off have rewards."""
 

@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.solving.problem import PreparedProblem
 
-__all__ = ["HingePoint", "minimize_hinge"]
-
 _SAMPLE = 60
 """Pairs per coordinate in the sample that gives the first weights; at least a share of all."""
 _SAMPLE_SHARE = 1 / 16

@@ -23,16 +23,6 @@ from scipy.optimize import nnls
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Differences",
-    "PreparedProblem",
-    "RankingProblem",
-    "RankingSolution",
-    "compute_weighted_gram",
-    "find_idle_directions",
-    "prepare_problem",
-]
-
 _AT_ONCE = 1 << 12
 """Pairs whose differences are weighted in one piece: it stays in the processor's cache."""
 _ROUNDING = 1e-12

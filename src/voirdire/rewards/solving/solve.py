@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.solving.hinge import HingePoint
     from voirdire.rewards.solving.problem import PreparedProblem, RankingProblem
 
-__all__ = ["solve"]
-
 _GOAL = 1e-11
 """The gap that the solver aims at; the last steps to it cost little."""
 _WORTH_RESTART = 1e-9

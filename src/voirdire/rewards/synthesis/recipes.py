@@ -38,18 +38,6 @@ if TYPE_CHECKING:
     from voirdire.documents import Path as Keys
     from voirdire.rubrics import Behavior, Rubric
 
-__all__ = [
-    "RECIPES_SCHEMA",
-    "Instruction",
-    "Recipes",
-    "Sampled",
-    "Slot",
-    "Traits",
-    "draw_traits",
-    "load_recipes",
-    "make_seed",
-]
-
 RECIPES_SCHEMA = "voirdire.recipes/1"
 
 GROUPS = (

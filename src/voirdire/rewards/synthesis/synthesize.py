@@ -62,14 +62,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.synthesis.recipes import Recipes, Slot
     from voirdire.rubrics import Rubric
 
-__all__ = [
-    "SlotCount",
-    "SynthesisResult",
-    "SynthesisSummary",
-    "synthesize",
-    "synthesize_file",
-]
-
 _PROMPTS_AT_ONCE = 200
 """Prompts that are worked on together; memory holds their completions."""
 

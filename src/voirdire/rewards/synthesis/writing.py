@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from voirdire.records import Reply
     from voirdire.rewards.settings import SynthesisSettings
 
-__all__ = ["Writing", "choose_words", "read_words"]
-
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.training.run import AlarmKind, TrainingStep
 
-__all__ = ["AlarmMonitor", "find_alarms"]
-
 WINDOW = 10
 """Steps that are looked at together."""
 

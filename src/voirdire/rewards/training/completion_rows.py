@@ -28,24 +28,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.training.parquet_part import Column
 
-__all__ = [
-    "HEAD",
-    "NO_CODE",
-    "TEXTS",
-    "WHOLE",
-    "Call",
-    "Columns",
-    "RowLayout",
-    "join_columns",
-    "make_columns",
-    "make_item",
-    "name_class_column",
-    "name_proposition_column",
-    "read_criteria_of",
-    "read_texts",
-    "write_prompt",
-]
-
 Columns = dict[str, Any]
 """Rows by column: lists of text, and arrays of numbers."""
 

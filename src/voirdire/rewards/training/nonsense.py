@@ -19,8 +19,6 @@ from voirdire.judging.local.features import cue_phrases
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NonsenseKind", "find_nonsense"]
-
 NonsenseKind: TypeAlias = Literal["empty", "echoed", "repeated", "strung", "shuffled"]
 """Kinds of nonsense: no letter and no digit; a copy of the prompt; the same words again and again;
 stock phrases in a row without sentences; words in no order."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Column", "encode_parquet"]
-
 Column: TypeAlias = "Sequence[str | None] | NDArray[np.float64] | NDArray[np.int64]"
 """Texts (None is null), floats (nan is null), or whole numbers (never null).
 

@@ -11,14 +11,6 @@ from voirdire._types import Threshold  # noqa: TC001
 from voirdire.records.tables import Tabular
 from voirdire.rewards.certification import CertificateState  # noqa: TC001
 
-__all__ = [
-    "Alarm",
-    "AlarmKind",
-    "RunAbout",
-    "TrainingRun",
-    "TrainingStep",
-]
-
 AlarmKind: TypeAlias = Literal[
     "missing", "gated", "nonsense", "margin", "saturation", "capped", "length"
 ]

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.certification import CertificateState
     from voirdire.rewards.model import RewardModel
 
-__all__ = [
-    "PARTS",
-    "RUN_FILE",
-    "PartName",
-    "describe_run",
-    "hash_questions",
-    "name_session",
-    "open_folder",
-    "read_about",
-    "write_about",
-]
-
 RUN_FILE = "run.json"
 PARTS = "completions"
 """The folder of the parts in that of the run."""

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.scoring import ScoringSummary
     from voirdire.rewards.training.run import TrainingRun
 
-__all__ = ["score_run"]
-
 _FAILED = "failed verdict: "
 _OTHER_JUDGE = "judged by another judge than the rest of the run"
 _NOT_TAKEN = (

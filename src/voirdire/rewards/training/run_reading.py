@@ -33,8 +33,6 @@ from voirdire.rewards.training.step_figures import measure_step
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-__all__ = ["read_completion_frames", "read_training_run"]
-
 _DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _NO_FIGURES = (*TEXTS, "item", "missing", "judge", "fingerprint", "threshold", "name", "time",
                "session")  # fmt: skip

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["TrainingSample", "sample_training_run"]
-
 _PHASES = ("early", "middle", "late")
 """Thirds of the steps."""
 

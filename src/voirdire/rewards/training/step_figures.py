@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.completion_rows import Columns
 
-__all__ = [
-    "code_texts",
-    "compute_metrics",
-    "find_paying_once",
-    "has_all_tokens",
-    "list_class_names",
-    "list_paying_by_behavior",
-    "measure_step",
-]
-
 _EQUAL_REWARDS = 1e-9
 """Rewards of a group that differ by less, as a share of their size, count as equal."""
 

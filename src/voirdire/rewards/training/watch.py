@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.training.run import Alarm
 
-__all__ = ["COUNTED_STEP", "TrainingWatch"]
-
 _log = logging.getLogger("voirdire")
 
 COUNTED_STEP = 256
