@@ -119,7 +119,7 @@ def test_while_the_judge_is_away_rewards_are_missing_and_then_they_come_back(
             model.script = lambda name, n: "no_access"
             until(lambda: server.post([row(1)]).json["rewards"] == [None])
             down = server.post([row(1), row(0)], deadline_s=30).json
-            until(lambda: server.get("/readyz").status == 503, seconds=60)
+            until(lambda: is_refused(server, row(1)), seconds=60)  # by several calls, not by one
             alive = server.get("/healthz").status
             figures = server.figures()
             model.script = lambda name, n: "ok"
@@ -137,6 +137,11 @@ def test_while_the_judge_is_away_rewards_are_missing_and_then_they_come_back(
         right[number] for number in range(10) if back["rewards"][number] is not None
     ]
     assert back["rewards"][2] == right[2]
+
+
+def is_refused(server, asked):
+    server.post([asked])
+    return server.get("/readyz").status == 503
 
 
 def test_equal_items_of_all_requests_are_asked_about_once(reward_path, tmp_path):
