@@ -63,7 +63,7 @@ class ProgressLines:
         n_items = sum(answered.values())
         text = judging_text(replace(state, n_items=n_items), seconds=self.seconds)
         self.tell(name, n_items + state.n_dropped, total, text)
-        self.note(state.calls, name=judge)
+        self.note(state.calls, name=judge or name)
 
     def note(self, calls: CallCounts | None, *, name: str = "") -> None:
         """Say what the first reply of a judge showed, and that a run was stopped, each once."""
