@@ -4,38 +4,6 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Literal, TypeAlias
 
-__all__ = [
-    "CANNOT_TELL",
-    "FALSE_WORDS",
-    "NO_ANSWERS",
-    "NO_TEXTS",
-    "TRUE_WORDS",
-    "AlignmentName",
-    "Api",
-    "ClassRule",
-    "DemandWord",
-    "EpsilonMode",
-    "Family",
-    "Finding",
-    "Judged",
-    "Label",
-    "Language",
-    "Margin",
-    "Mode",
-    "ModelSource",
-    "Orientation",
-    "Outcome",
-    "ProbabilitySource",
-    "QuestionKind",
-    "ReplyForm",
-    "RubricKind",
-    "RuleKind",
-    "Share",
-    "Threshold",
-    "VerdictLayout",
-    "WeightScheme",
-]
-
 QuestionKind: TypeAlias = Literal["boolean", "choice", "multilabel", "scale", "text", "pairwise"]
 """What a question asks for; declared, never guessed."""
 

@@ -16,17 +16,6 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = [
-    "change_fields",
-    "check_choice",
-    "check_count",
-    "check_epsilons",
-    "check_fraction",
-    "check_names",
-    "check_positive",
-    "is_number",
-]
-
 T = TypeVar("T")
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
 
-__all__ = ["BaseFunction"]
-
 _log = logging.getLogger("voirdire")
 
 

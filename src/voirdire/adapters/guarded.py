@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["GuardedReward", "NumberReward"]
-
 _GRACE_S = 5.0
 """Seconds after the deadline in which the reward returns the verdicts that it has."""
 

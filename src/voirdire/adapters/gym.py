@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.live.turns import LiveScores
 
-__all__ = ["answer_gym", "read_gym_request", "read_slime_request"]
-
 _FAILURE, _WHY = "_ng_failure_class", "failure_reason"
 _TEXTS = ("text", "input_text", "output_text")
 """Types of the parts of a message that are text."""

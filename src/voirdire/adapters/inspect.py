@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["inspect_scorer"]
-
 
 def inspect_scorer(reward: RewardModel | str | Path, **settings: Any) -> Any:
     """Make a scorer of Inspect that gives the reward of a sample, and what is behind it.

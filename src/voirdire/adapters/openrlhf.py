@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
-__all__ = [
-    "OpenRlhfReward",
-    "openrlhf_response",
-    "read_label",
-    "read_openrlhf_request",
-]
-
 # what a tokenizer may put before a prompt, or leave out
 _BEGINNING = re.compile(
     r"(?:<s>|<bos>|<\|begin_of_text\|>|<\|startoftext\|>|<｜begin▁of▁sentence｜>)*"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["RewardFunction", "reward_function"]
-
 
 class RewardFunction(GuardedReward):
     """What `reward_function` makes: a `GuardedReward` that is called.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from voirdire.adapters.run_notes import TroubleLog
 
-__all__ = ["RankGroup"]
-
 
 class RankGroup:
     """Sends an error of one rank to all ranks; one group for each reward function.

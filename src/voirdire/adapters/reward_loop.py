@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     _Started = dict[asyncio.AbstractEventLoop, asyncio.Task[LiveReward | ServedReward]]
 
-__all__ = ["RewardLoop"]
-
 _GRACE_S = 5.0
 _LAST_S = 1.0
 """Seconds that a reward gets when the process ends, or when it is garbage collected."""

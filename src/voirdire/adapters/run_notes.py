@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores, Turn
     from voirdire.rewards.training.run import Alarm
 
-__all__ = ["RunNotes", "TroubleLog", "describe_error"]
-
 _log = logging.getLogger("voirdire")
 _of_parents: list[object] = []
 """Records of the parent, which a forked process must neither use nor clean up."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["TrlReward"]
-
 _LEAST_S = 1.0
 """Seconds that the judge has at least, when the base reward has used up the deadline."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["verifiers_judge"]
-
 
 def verifiers_judge(
     reward: RewardModel | str | Path, *, weight: float = 1.0, **settings: Any

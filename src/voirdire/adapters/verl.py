@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.live.turns import LiveScores, Turn
 
-__all__ = ["close_rewards", "compute_score", "compute_score_batch", "compute_score_sync"]
-
 _PROMPTS = ("prompt", "messages", "raw_prompt")
 _OF_VERL = {"reward_router_address", "reward_model_tokenizer"}
 """Arguments of verl that are not used here."""

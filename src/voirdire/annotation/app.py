@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     Endpoint: TypeAlias = "Callable[[Request, Seat], Any]"
 
-__all__ = ["AnnotationApp", "serve_study"]
-
 _MOST_BODY = 2 << 20
 _MOST_TASKS = 25
 _REFRESH_S = 1.0

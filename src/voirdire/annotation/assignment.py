@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from voirdire.store import Seat
 
-__all__ = ["BLOCK", "Task", "assign_people", "draw_order", "list_tasks"]
-
 BLOCK = 10
 """Items of the common order that each person gets in an order of his own."""
 

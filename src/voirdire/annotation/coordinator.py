@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.studies import LabellingProgress, WatchedJudge
 
-__all__ = ["CoordinatorPages", "measure_study", "read_judges", "watch_study"]
-
 Answers = dict[tuple[str, str], dict[str, Any]]
 """By question and judge: a label an item, None where the judge failed."""
 

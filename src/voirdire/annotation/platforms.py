@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric
 
-__all__ = ["argilla_dataset", "label_studio_project"]
-
 _YES_NO = {"yes": "", "no": ""}
 _MOST_STARS = 10
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Question, Rubric
     from voirdire.store import AnnotationStore
 
-__all__ = ["COORDINATOR", "Study", "StudySettings", "open_study", "start_study"]
-
 COORDINATOR = -1
 """The seat of whoever runs the study; his answers are gold labels, and never a person's."""
 

@@ -34,21 +34,6 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-__all__ = [
-    "MOST_BYTES",
-    "Document",
-    "Filled",
-    "Form",
-    "Line",
-    "Name",
-    "Number",
-    "Path",
-    "document_from_text",
-    "read_document",
-    "resolve_scalar",
-    "rule_error",
-]
-
 MOST_BYTES = {"yaml": 256 * 1024, "json": 64 * 1024 * 1024}
 MOST_LEVELS = {"yaml": 16, "json": 64}
 MOST_PROBLEMS = 100

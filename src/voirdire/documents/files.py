@@ -19,19 +19,6 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "NotRegularError",
-    "content_digest",
-    "hash_content",
-    "is_name",
-    "open_regular",
-    "plain_json",
-    "to_canonical_json",
-    "write_json",
-    "write_whole",
-]
-
-
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}")
 
 

@@ -29,18 +29,6 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "CellReader",
-    "Unreadable",
-    "check_sorts",
-    "count_no_answers",
-    "find_kind",
-    "is_cannot_tell",
-    "label_text",
-    "read_written_numbers",
-    "unfold_choices",
-]
-
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.A | re.I)
 """Numbers as tables write them: no underscores, only ASCII digits."""
 

@@ -18,18 +18,6 @@ from voirdire.rubrics.rules import read_rule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "CRITERIA_COLUMNS",
-    "META_EVALUATION",
-    "REFERENCE_COLUMNS",
-    "check_criteria",
-    "list_criteria",
-    "name_criterion",
-    "read_criteria",
-    "read_meta_row",
-    "read_of_item",
-]
-
 CRITERIA_COLUMNS = ("criteria", "rubrics", "rubric", "rubric_items", "Rubrics", "rubric_list")
 """Names of the list, in HealthBench, RaR, RubricHub, NeMo Gym, open-instruct and others."""
 

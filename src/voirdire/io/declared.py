@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
     from narwhals.stable.v2.typing import IntoDataFrame
 
-__all__ = [
-    "FileFormat",
-    "ItemColumn",
-    "ItemLayout",
-    "ItemReading",
-    "LabelSource",
-    "Reading",
-    "Request",
-    "Role",
-    "split_names",
-]
-
 LabelSource: TypeAlias = "str | Path | IO[bytes] | IntoDataFrame | Mapping[Any, Any]"
 """A source of labels: a file, a data frame, or ``{rater: {item: label}}``."""
 

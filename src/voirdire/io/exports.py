@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.files import Source
 
-__all__ = ["open_labels", "table_of_mapping", "unflatten"]
-
 
 def open_labels(source: Source, request: Request) -> Table:
     """Open a file of labels in any format."""

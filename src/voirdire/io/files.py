@@ -33,33 +33,6 @@ from voirdire.records import Dropped
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "FORMATS_BY_SUFFIX",
-    "MAX_COLUMNS",
-    "MAX_ROW_BYTES",
-    "DataFile",
-    "FileRows",
-    "RowError",
-    "Source",
-    "check_header",
-    "csv_rows",
-    "decode_json",
-    "decode_windows_1252",
-    "escape_cell",
-    "files_of",
-    "find_delimiter",
-    "got",
-    "is_unicode",
-    "json_lines",
-    "numbered_lines",
-    "place",
-    "plain_value",
-    "read_document",
-    "split_records",
-    "split_sheet",
-    "write_csv",
-]
-
 
 class FileRows(NamedTuple):
     """Some rows of a file of JSONL or Parquet, counted from 0."""

@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import RowShape
 
-__all__ = [
-    "ItemBatch",
-    "ItemReader",
-    "ItemTable",
-    "SeenIds",
-    "check_items",
-    "items_from_frame",
-    "name_of",
-    "open_items",
-    "read_items",
-    "stream_items",
-]
-
 # A batch of long rows ends early, to bound memory.
 _MAX_BATCH_BYTES = 1 << 25
 _CHECKED_AT_ONCE = 4_096
@@ -345,6 +332,7 @@ def items_from_frame(
 
 
 def join_batches(batches: Iterator[ItemBatch]) -> ItemTable:
+    """Put the items and the dropped rows of all batches into one table."""
     items: list[Item] = []
     dropped: list[Dropped] = []
     for batch in batches:

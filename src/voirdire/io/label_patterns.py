@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from voirdire.io.declared import Role
 
-__all__ = ["LabelFile", "LabelPatterns", "count_patterns", "find_label_file", "take_ranges"]
-
 _CELLS_AT_ONCE = 1 << 18
 """Rows times columns of labels that are read at once."""
 

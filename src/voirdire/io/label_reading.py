@@ -66,8 +66,6 @@ if TYPE_CHECKING:
     from voirdire._types import QuestionKind
     from voirdire.io.rows import Column, Rows, Table
 
-__all__ = ["columns_of", "find_layout", "read_labels"]
-
 DEFAULT_THRESHOLD = 0.5
 """Default threshold of booleans."""
 

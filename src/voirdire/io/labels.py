@@ -28,21 +28,6 @@ if TYPE_CHECKING:
 
     from voirdire._types import QuestionKind
 
-__all__ = [
-    "LabelTable",
-    "check_spellings",
-    "drop_of",
-    "drop_repeats",
-    "fold_spelling",
-    "gather_values",
-    "hash_labels",
-    "join_tables",
-    "list_words",
-    "match_pairs",
-    "split_raters",
-]
-
-
 T = TypeVar("T", bound="LabelTable")
 
 

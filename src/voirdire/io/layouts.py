@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.rows import Column
 
-__all__ = [
-    "REPLACED",
-    "Answer",
-    "find_answers",
-    "find_status_columns",
-    "keep_rows",
-    "name_columns",
-    "name_item",
-]
-
 
 class Answer(NamedTuple):
     """A label of an export; with a reason, an entry that is not a label."""

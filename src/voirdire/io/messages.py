@@ -18,23 +18,6 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged
 
-__all__ = [
-    "Draft",
-    "ParsedMessage",
-    "UnfinishedError",
-    "check_images",
-    "is_message",
-    "make_prompt",
-    "parse_message",
-    "parse_messages",
-    "prompt_of_text",
-    "select_text_answer",
-    "select_turn_answer",
-    "split_turn",
-    "turn_item",
-    "turn_start",
-]
-
 _ROLES = {
     "human": "user",
     "gpt": "assistant",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire.io.files import Source
     from voirdire.io.rows import Column, Table
 
-__all__ = ["read_criteria_metadata", "read_metadata"]
-
 ITEM = "item"
 _NUMBER = r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$"
 """Numbers without leading zeros: 007 is a name."""

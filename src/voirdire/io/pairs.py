@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.rows import Column, Table
 
-__all__ = ["EXCHANGED", "OTHER_SIDE", "PAIRS", "exchange_pairs", "side_of"]
-
 EXCHANGED = "(exchanged)"
 """The column that says whether a row was exchanged."""
 

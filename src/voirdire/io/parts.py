@@ -21,8 +21,6 @@ from voirdire.records.plain import encode_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FolderOutputs", "ItemPart", "Shard", "make_folder", "plan_outputs"]
-
 PART_ROWS = 100_000
 _CUT = re.compile(r".*\.(?:parquet|(?:jsonl|ndjson)(?:\.(?:gz|bz2|xz))?)", re.IGNORECASE)
 """Files that are read from any row on."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from voirdire.io.declared import Request
 
-__all__ = ["explain_doubts", "explain_questions", "find_doubts", "find_loners", "find_questions"]
-
 _MOST_NAMES = 20
 _FEWEST_LABELS = 5
 """A column with this many labels should share one with another column."""

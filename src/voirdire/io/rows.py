@@ -50,26 +50,6 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from numpy.typing import NDArray
 
-__all__ = [
-    "BROKEN_PARQUET",
-    "Column",
-    "FoundRows",
-    "Rows",
-    "Table",
-    "estimate_rows",
-    "explain_broken_parquet",
-    "line_numbers",
-    "open_frame",
-    "open_table",
-    "read_given_rows",
-    "read_objects",
-    "row_numbers",
-    "stream_rows",
-    "table_of_objects",
-    "table_rows",
-    "text_series",
-]
-
 Column: TypeAlias = pl.Series | list[Any]
 """A typed column, or plain Python values where each cell may have its own type: text, a number, a
 truth value, a list, an object, or None."""

@@ -54,15 +54,6 @@ if TYPE_CHECKING:
     from voirdire._types import Judged
     from voirdire.io.declared import ItemReading
 
-__all__ = [
-    "ID_COLUMNS",
-    "CompletionList",
-    "RowShape",
-    "ShapeFinder",
-    "drafts_of",
-    "read_completions",
-]
-
 ShapeName: TypeAlias = Literal[
     "response",
     "pair",

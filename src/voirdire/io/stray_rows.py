@@ -21,16 +21,6 @@ from voirdire.records import Dropped
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = [
-    "blank_stray_lines",
-    "find_header",
-    "find_stray_rows",
-    "find_totals",
-    "has_total",
-    "name_sheets",
-    "note_stray_rows",
-]
-
 _TOTAL_WORDS = (
     r"(?:(?:(?:grand ?|sub)?totals?|sum|average|avg|mean|median|mode|majority|n|count|std|sd|min|"
     r"max|agreement|kappa|alpha|accuracy|percent(?:age)?|[\w ]{0,20}%|overall|all|summe|gesamt\w*|"

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.rows import Table
 
-__all__ = ["read_eval_log", "read_tool_export"]
-
-
 _Entries = Iterator[dict[str, Any]]
 """An item, a question, a label, its rater, a failure and a reason; with `is_human`, None where the
 export does not say whether it is a person's."""

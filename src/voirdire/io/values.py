@@ -29,21 +29,6 @@ if TYPE_CHECKING:
 
     from voirdire.io.rows import Column, Table
 
-__all__ = [
-    "CodedColumn",
-    "Sort",
-    "code_names",
-    "code_values",
-    "detect_sort",
-    "format_name",
-    "is_unnamed",
-    "numbers",
-    "plain_value",
-    "refuse_column",
-    "sorts_in",
-    "texts",
-]
-
 Sort: TypeAlias = Literal["text", "number", "truth", "list", "object"]
 """Sorts of cells; whole numbers and fractions are one sort."""
 

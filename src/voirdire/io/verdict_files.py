@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = [
-    "VerdictFormat",
-    "columns_of_file",
-    "encode_part",
-    "join_parts",
-    "read_parts",
-    "verdict_format",
-]
-
 VerdictFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
 """Formats of files of verdicts."""
 

@@ -38,15 +38,6 @@ if TYPE_CHECKING:
     from voirdire.io.rows import Column, Table
     from voirdire.rubrics import Question, Rubric
 
-__all__ = [
-    "CLASS_SOURCE",
-    "SAID_COLUMNS",
-    "TEXT_COLUMNS",
-    "add_numbers",
-    "read_answers",
-    "read_verdicts",
-]
-
 MEMORY = "verdicts"
 NO_PROBABILITY = "a label without a probability"
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.records import Item
 
-__all__ = ["Attack", "AttackFamily", "attacked", "attacks", "small_attacks"]
-
 AttackFamily: TypeAlias = Literal[
     "fence",
     "forged_reply",

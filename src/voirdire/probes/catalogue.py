@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Rule: TypeAlias = Callable[[str, Language, Generator], str | None]
     """From a response, its language and the draws of its item to another response, or to None."""
 
-__all__ = ["neutral_probe", "probes"]
-
 _FAMILIES = ("verbosity", "authority", "style", "bandwagon", "steering")
 _MOST_PADDING = {"en": 120, "zh": 200}
 """Words of English, characters of Chinese."""

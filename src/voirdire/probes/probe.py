@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["Probe", "changed_item"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:

@@ -16,16 +16,6 @@ from voirdire.documents import document_from_text
 if TYPE_CHECKING:
     from voirdire._types import Language
 
-__all__ = [
-    "count_words",
-    "draw_for",
-    "join_sentences",
-    "language_of",
-    "neutral_text",
-    "read_data",
-    "split_sentences",
-]
-
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _HAN_SHARE = 0.2  # as the local judge tells Chinese from English
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from voirdire.records.tables import Tabular
 
-__all__ = ["CERTIFICATE_SCHEMA", "Certificate"]
-
 CERTIFICATE_SCHEMA = "voirdire.certificate/1"
 
 

@@ -11,21 +11,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = [
-    "IS_MET",
-    "SCORE",
-    "TAG",
-    "Criterion",
-    "Dropped",
-    "Failure",
-    "Item",
-    "Message",
-    "Rule",
-    "as_bytes",
-    "is_share",
-    "split_criteria",
-]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:

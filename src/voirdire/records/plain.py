@@ -10,8 +10,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["as_plain", "encode_json", "without_nan"]
-
 
 def as_plain(record: Any) -> Any:
     """Return a record as JSON holds it: its fields, and those properties that its `PLAIN` names.

@@ -12,16 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "closes_unopened_thoughts",
-    "find_answer",
-    "find_end",
-    "find_opening",
-    "has_end_token",
-    "has_marker",
-    "strip_reasoning",
-]
-
 _TAGS = (
     "think",
     "thinking",

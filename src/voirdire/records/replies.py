@@ -9,17 +9,6 @@ import msgspec
 
 from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
 
-__all__ = [
-    "LOW_MASS",
-    "AnswerSummary",
-    "CallSummary",
-    "Reply",
-    "TokenChoice",
-    "TokenStep",
-    "Usage",
-    "describe_missing_mass",
-]
-
 LOW_MASS = 0.9
 """With more missing mass than this an answer rests on less than a tenth of the probability."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["Tabular", "as_table"]
-
 
 class Tabular:
     """A result with a list that is its table: `rows` is the key of that list in its JSON."""

@@ -15,15 +15,6 @@ if TYPE_CHECKING:
 
     from voirdire._types import Threshold
 
-__all__ = [
-    "USUAL_THRESHOLD",
-    "format_threshold",
-    "get_thresholds",
-    "select_threshold",
-    "threshold_from_cell",
-    "threshold_to_cell",
-]
-
 USUAL_THRESHOLD = 0.5
 
 

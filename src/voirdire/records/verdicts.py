@@ -40,16 +40,6 @@ if TYPE_CHECKING:
     from voirdire.records.items import Dropped, Item
     from voirdire.records.replies import CallSummary
 
-__all__ = [
-    "LONG_COLUMNS",
-    "NO_VERDICT",
-    "BehaviorClasses",
-    "CallDetails",
-    "Verdicts",
-    "is_verdict_table",
-    "refuse_other_responses",
-]
-
 NO_VERDICT = "no verdict"
 """Why an answer is missing where nothing is known of a failure."""
 

@@ -22,8 +22,6 @@ from voirdire._types import Margin, Share
 from voirdire.errors import InputError
 from voirdire.records.plain import as_plain, without_nan
 
-__all__ = ["MOST_BYTES", "from_json", "to_json"]
-
 MOST_BYTES = 256 * 2**20
 """Longest JSON of a result; the largest study in the tests has a tenth of it."""
 

@@ -10,8 +10,6 @@ References
 
 from __future__ import annotations
 
-__all__ = ["LIGHT", "theme_css"]
-
 _ROLES = {
     "ink": ("#1c2126", "#e7eaee"),
     "muted": ("#59636e", "#a3adb8"),

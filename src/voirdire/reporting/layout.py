@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.reporting.pages.view import View
 
-__all__ = ["html_page", "rows"]
-
-
 _VIEWS = {
     "AltTestResult": "examination.examination_view",
     "BatchRun": "verdicts.batches_view",

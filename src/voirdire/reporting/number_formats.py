@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["counted", "decimal", "is_defined", "margin", "p_value", "percent"]
-
 
 def is_defined(value: float | None) -> bool:
     """Whether a figure is known."""

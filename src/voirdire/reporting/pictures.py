@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
 
-__all__ = ["plot"]
-
 _STATES = {"passed": "pass", "close": "unsure", "failed": "fail"}
 _CHINESE = (
     "Noto Sans CJK SC", "Source Han Sans SC", "Noto Sans SC", "PingFang SC", "Hiragino Sans GB",

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.studies import Examination
 
-__all__ = [
-    "count_answered",
-    "drop_lines",
-    "failure_lines",
-    "gate_text",
-    "judging_text",
-]
-
 _MOST_REASONS = _MOST_CLOSED = 5
 
 

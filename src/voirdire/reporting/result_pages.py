@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.pages.view import View
 
-__all__ = ["view_of_file"]
-
 _BEFORE = b"\xef\xbb\xbf \t\r\n"
 """What may stand before the first character of a text."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from voirdire.reporting.pages.items import ItemCard
     from voirdire.reporting.pages.view import Block
 
-__all__ = ["ResultTables", "TerminalSpeaker"]
-
 _LEAST_HEAD = 8
 _MOST_CAUTIONS = 3
 

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Criterion, Item
 
-__all__ = [
-    "CRITERIA",
-    "NO_CRITERIA",
-    "CriteriaRule",
-    "Negative",
-    "Signs",
-    "read_signs",
-    "settle_signs",
-]
-
 CRITERIA = "criteria"
 """Name of the rubric that asks about criteria, and of the behavior of the reward that pays them."""
 

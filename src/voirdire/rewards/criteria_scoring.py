@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from voirdire.judging.jury import JudgeLike
     from voirdire.records import Certificate, Criterion, Dropped, Item
 
-__all__ = ["CriteriaScores", "TagScore", "reward_of_criteria", "score_criteria"]
-
 _COLUMNS = ("item", "score", "expected_score", "n_criteria", "n_missing", "missing")
 _MOST_TAGS, _EXAMPLES = 200, 3
 

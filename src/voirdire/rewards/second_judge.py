@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["JudgeParting", "compare_judges"]
-
 WINDOW = 10
 """Steps that are looked at together."""
 

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics.logic import Flow, Literals, ProductPlan
     from voirdire.rubrics.rubric import Rubric
 
-__all__ = [
-    "ClassProbabilities",
-    "class_probabilities",
-    "expression_holds",
-    "expression_probability",
-    "hard_classes",
-]
-
 _NUMBERS_AT_WORK = 2**17
 """1 MiB of float64: more does not fit the second-level cache, less takes more calls."""
 

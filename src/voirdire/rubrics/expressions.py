@@ -24,23 +24,6 @@ from voirdire.errors import LogicError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "GROUP_WORDS",
-    "RESERVED_WORDS",
-    "Connective",
-    "Constant",
-    "Expression",
-    "GroupTest",
-    "Name",
-    "Not",
-    "is_identifier",
-    "list_leaves",
-    "logic_error",
-    "parse_expression",
-    "place_error",
-    "render_expression",
-]
-
 Word: TypeAlias = Literal["and", "or"]
 Test: TypeAlias = Literal["any", "all", ">=", "<=", "==", "!=", ">", "<"]
 

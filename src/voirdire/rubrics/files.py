@@ -57,15 +57,6 @@ if TYPE_CHECKING:
     from voirdire.documents import Document
     from voirdire.documents import Path as PathInFile
 
-__all__ = [
-    "built_in_rubrics",
-    "built_in_text",
-    "load_rubric",
-    "rubric_from_text",
-    "rubric_to_yaml",
-    "starter_rubric",
-]
-
 _DATA = files("voirdire") / "data"
 _WIDTH = 100
 

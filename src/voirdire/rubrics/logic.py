@@ -51,18 +51,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics.expressions import Expression
     from voirdire.rubrics.rubric import Demand, Rubric
 
-__all__ = [
-    "ALWAYS",
-    "TRUE",
-    "Flow",
-    "Literals",
-    "ProductPlan",
-    "RubricLogic",
-    "check_exhaustive",
-    "check_logic",
-    "find_key_errors",
-]
-
 OTHERWISE = "otherwise"
 """The condition of a last class that takes everything else."""
 

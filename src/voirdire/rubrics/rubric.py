@@ -25,22 +25,6 @@ if TYPE_CHECKING:
 
     from voirdire.rubrics.logic import RubricLogic
 
-__all__ = [
-    "DEFAULT_CLASSES",
-    "RUBRIC_SCHEMA",
-    "Behavior",
-    "CompletionClass",
-    "Demand",
-    "Question",
-    "Rubric",
-    "default_classes",
-    "name_of_file",
-    "parse_demand",
-    "question_document",
-    "rubric_document",
-    "write_demand",
-]
-
 RUBRIC_SCHEMA = "voirdire.rubric/1"
 
 Text = Mapping[Language, str]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["RULE_FUNCTIONS", "apply_rule", "read_rule", "rule_document"]
-
 RULE_FUNCTIONS = "voirdire.rules"
 """The group of entry points that a rule may name."""
 

@@ -13,14 +13,6 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-__all__ = [
-    "avoids",
-    "claims_two",
-    "contradicts",
-    "says_what_is_avoided",
-    "strip_dress",
-]
-
 _MOST = 2_000
 _SUBJECT = (
     r"(?:(?:the |an? )?(?:response|answer|reply|model|assistant|text|output|it) |"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from voirdire.judging import FolderSummary
     from voirdire.judging.binding import JudgingPlan
 
-__all__ = ["Limiter", "judge_with_ray"]
-
 _TASKS_A_CPU = 2
 _TICK_S = 0.5
 _OF_CLUSTER = ("requests_per_minute", "tokens_per_minute", "max_cost")

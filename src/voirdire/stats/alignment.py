@@ -34,16 +34,6 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = [
-    "SET_ALIGNMENTS",
-    "Scorer",
-    "VectorizedScore",
-    "character_cosine",
-    "make_scorer",
-    "unit_of",
-]
-
-
 # Texts ----------------------------------------------------------------------------------------
 
 
@@ -160,16 +150,20 @@ class AccuracyScorer(Scorer):
         self._count_dtype = np.min_scalar_type(n_annotators)
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the codes in the smallest type that holds them."""
         del present  # every score with a missing label is masked by the caller
         return labels.astype(self._code_dtype, copy=False)
 
     def sum_dtype(self, *, weighted: bool) -> np.dtype[Any]:
+        """Return the type of sums: whole numbers unless weighted."""
         return np.dtype(np.float64) if weighted else self._count_dtype
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return 1 where the codes are equal."""
         return (a == b).view(np.uint8)
 
     def is_exact(self, judge: NDArray[Any]) -> bool:  # noqa: ARG002
+        """Return that every sum is exact."""
         return True
 
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from voirdire.stats.label_arrays import LabelSets
     from voirdire.stats.results import Caution
 
-__all__ = ["Names", "alt_test"]
-
 
 def alt_test(
     judges: ArrayLike,

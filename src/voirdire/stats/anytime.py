@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["AnytimeResult", "Forecast", "anytime_test", "forecast_anytime"]
-
 _ENOUGH = 20.0
 """Wealth that a true hypothesis reaches with a chance of at most .05."""
 

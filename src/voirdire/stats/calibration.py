@@ -51,20 +51,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "BrierDecomposition",
-    "CalibrationBin",
-    "CalibrationMethod",
-    "Calibrator",
-    "calibrator_from_dict",
-    "check_groups",
-    "cross_calibrate",
-    "decompose_brier",
-    "fit_calibrator",
-    "group_folds",
-    "measure_calibration",
-]
-
 CalibrationMethod: TypeAlias = Literal["platt", "temperature"]
 """Two parameters, or one."""
 

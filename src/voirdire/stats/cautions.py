@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from voirdire.stats.outcome import Panel
     from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
-__all__ = ["cautions_at_epsilon", "cautions_of_judge", "list_names"]
-
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
 WEAK_ALPHA = 0.4

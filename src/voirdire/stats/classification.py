@@ -76,13 +76,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ClassificationResult",
-    "CrossFittedThreshold",
-    "cross_threshold",
-    "measure_classification",
-]
-
 _FEW = 10
 """Gold labels with fewer items are named in a note."""
 

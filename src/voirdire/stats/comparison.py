@@ -51,15 +51,6 @@ if TYPE_CHECKING:
     from voirdire.stats.figures import Design
     from voirdire.stats.plan import TestPlan
 
-__all__ = [
-    "Comparison",
-    "Controls",
-    "HumanBlock",
-    "compare_labels",
-    "frequent_labels",
-    "make_controls",
-]
-
 _CELLS_AT_ONCE = 1 << 18
 """Items times annotators that are compared at once, to fit the cache."""
 

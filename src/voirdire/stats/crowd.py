@@ -51,13 +51,6 @@ if TYPE_CHECKING:
     from voirdire.stats.comparison import Comparison, Controls
     from voirdire.stats.results import Caution
 
-__all__ = [
-    "Crowd",
-    "compare_with_crowd",
-    "decide_in_crowd",
-    "explain_untestable",
-]
-
 LARGEST_EPSILON = 0.1
 FEWEST_ITEMS, FEWEST_PEOPLE = 50, 6
 

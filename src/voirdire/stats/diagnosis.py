@@ -63,16 +63,6 @@ if TYPE_CHECKING:
     from voirdire.stats.comparison import Comparison
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = [
-    "AnnotatorDiagnosis",
-    "PanelCounts",
-    "SliceResult",
-    "compare_slices",
-    "count_panels",
-    "item_gaps",
-    "outlier_annotators",
-]
-
 _ROUNDING = 1e-13
 """Squares and means below it, relative to the number of items, are rounding errors."""
 

@@ -31,8 +31,6 @@ from voirdire._validation import check_choice, check_count, check_fraction
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["approximate_p_values", "cached_p_value", "exact_bounds", "exact_p_value"]
-
 SAME = 1e-9
 """Statistics closer than this are equal in the order of tables."""
 _NEGLIGIBLE_SD, _NEGLIGIBLE_COUNTS = 6.5, 20

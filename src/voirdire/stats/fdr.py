@@ -22,8 +22,6 @@ from voirdire._validation import check_fraction
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["adjust_p_values", "benjamini_hochberg", "benjamini_yekutieli"]
-
 
 def benjamini_yekutieli(
     p_values: ArrayLike, *, false_discovery_rate: float = 0.05

@@ -39,16 +39,6 @@ if TYPE_CHECKING:
     from voirdire._types import EpsilonMode, Family
     from voirdire.stats.outcome_sums import OutcomeSums
 
-__all__ = [
-    "Design",
-    "Figures",
-    "TestSettings",
-    "exact_counts",
-    "passes",
-    "smallest_epsilons",
-    "t_test_p_values",
-]
-
 Design: TypeAlias = Literal["items", "weighted", "clustered"]
 """Independent units of the standard error."""
 

@@ -68,21 +68,6 @@ from voirdire.stats.label_arrays import count_items
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "UNDEFINED",
-    "Estimate",
-    "check_units",
-    "clopper_pearson",
-    "count_units",
-    "estimate_mean",
-    "estimate_share",
-    "make_interval",
-    "place_on_scale",
-    "sum_copies",
-    "sum_units",
-    "take_units",
-]
-
 _NO_SPREAD = 1e-12
 """Standard errors below it are rounding errors: all units have the same influence."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from voirdire.stats.comparison import Comparison
 
-__all__ = ["MOST_FLIPPED", "JudgeDifference", "PairedGap", "compare_judges", "flip_signs"]
-
 MOST_FLIPPED = 10
 """Most differing items of a near-constant judge that are tested by their signs too."""
 

@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "LabelSets",
-    "check_codes",
-    "check_humans",
-    "check_judges",
-    "check_reference",
-    "count_items",
-    "intersection_and_union",
-    "is_present",
-    "judge_columns",
-    "majority_shares",
-    "name_columns",
-    "pack_labels",
-    "pack_slots",
-]
-
 _WORTH_IT = 2
 """Raters per slot from which packing is faster."""
 

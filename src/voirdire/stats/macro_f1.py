@@ -17,8 +17,6 @@ from voirdire.errors import DegenerateDataWarning, InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PairwiseF1", "pairwise_f1"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairwiseF1:

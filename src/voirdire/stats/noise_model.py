@@ -31,8 +31,6 @@ from voirdire.stats.label_arrays import check_humans, check_judges
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["NoiseModel", "SimulatedLabels", "check_shares", "fit_noise_model", "pooled_kappas"]
-
 _WHOLE = 1e-6
 """Tolerance of the sum of prevalences, for rounded values such as three times .33."""
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from voirdire.stats.judge_difference import PairedGap
     from voirdire.stats.results import Caution
 
-__all__ = ["CONSTANT_LEVEL", "Panel", "Yardsticks", "decide_outcome", "describe_panel"]
-
 CONSTANT_LEVEL = 0.05
 _MOST_TRIED = 20
 

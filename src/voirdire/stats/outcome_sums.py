@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "HUMAN_WINS",
-    "JUDGE_WINS",
-    "NO_OUTCOME",
-    "TIE",
-    "OutcomeSums",
-    "OutcomeUnits",
-    "find_units",
-    "sum_clusters",
-    "sum_outcomes",
-]
-
 NO_OUTCOME = -1
 """Annotator and item were not compared: a label is missing."""
 JUDGE_WINS = 0

@@ -47,8 +47,6 @@ from voirdire.stats.intervals import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ChangeResult", "PairedChange", "measure_change"]
-
 _SWAPS_AT_ONCE = 1 << 22
 
 

@@ -10,8 +10,6 @@ from voirdire._types import EpsilonMode, Family, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
 
-__all__ = ["TestPlan"]
-
 FEWEST_RESAMPLES = 100
 
 

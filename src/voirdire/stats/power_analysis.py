@@ -46,20 +46,6 @@ if TYPE_CHECKING:
 
     from voirdire.stats.comparison import Comparison
 
-__all__ = [
-    "DEFAULT_EPSILONS",
-    "DEFAULT_SIZES",
-    "PowerResult",
-    "PowerRow",
-    "PowerSettings",
-    "Route",
-    "SmallestSize",
-    "bound_power",
-    "power",
-    "resample_rows",
-    "simulate_rows",
-]
-
 Route: TypeAlias = Literal["assumptions", "resampling", "noise_model"]
 """Whence simulated labels come: from assumed noise, from the pilot's items and annotators drawn
 anew, or from noise fitted to the pilot."""

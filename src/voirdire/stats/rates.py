@@ -69,15 +69,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ChainedRate",
-    "RateDifference",
-    "RateResult",
-    "chain_rates",
-    "compare_rates",
-    "estimate_rate",
-]
-
 _MOST_BINS = 4
 _FEWEST_IN_BIN = 15
 _FEWEST_OF_VERDICT = 5

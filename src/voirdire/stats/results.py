@@ -24,18 +24,6 @@ from voirdire.stats.agreement import KrippendorffResult  # noqa: TC001  # as abo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "AltTestResult",
-    "AnnotatorResult",
-    "Caution",
-    "ControlResult",
-    "CrowdTest",
-    "TTest",
-    "Uncertainty",
-    "WorstCase",
-    "format_p",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatorResult:

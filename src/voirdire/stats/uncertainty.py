@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.stats.outcome_sums import OutcomeUnits
     from voirdire.stats.plan import TestPlan
 
-__all__ = ["bootstrap_judge", "draw_times"]
-
 _WINS = (slice(None, 2), slice(1, None))
 """Outcomes that count for the judge, and for the human; ties for both."""
 

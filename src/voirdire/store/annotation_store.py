@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["AnnotationStore", "Answer", "Seat", "open_annotations"]
-
 Action: TypeAlias = Literal["answer", "undo", "flag", "note"]
 Role: TypeAlias = Literal["annotator", "coordinator", "past"]
 

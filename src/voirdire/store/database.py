@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
-__all__ = ["Database", "read_address", "show_address"]
-
 T = TypeVar("T")
 
 # With IMMEDIATE a transaction waits for other writers where it begins, and never later.

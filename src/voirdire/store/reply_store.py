@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
-
 Found: TypeAlias = dict[bytes, dict[str, list[bytes]]]  # blobs by item and name, by attempt
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from voirdire.studies.watching import WatchedJudge
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["CertificateChange", "certify", "check_certificate", "recorded_reading"]
-
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
 

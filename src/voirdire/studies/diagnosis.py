@@ -33,13 +33,6 @@ if TYPE_CHECKING:
     from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = [
-    "Diagnosis",
-    "SliceReliability",
-    "diagnose",
-    "diagnose_annotators",
-]
-
 # Slices ---------------------------------------------------------------------------------------
 
 _MOST_VALUES = 20

@@ -33,13 +33,6 @@ if TYPE_CHECKING:
     from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = [
-    "check_alignment",
-    "choose_alignment",
-    "examine_matrix",
-    "kind_of",
-]
-
 _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
 _NEARLY_ALL, _FEWEST_ANSWERS, _FARTHER = 0.9, 5, 7

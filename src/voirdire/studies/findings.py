@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from voirdire.stats.plan import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = ["DisputedItem", "LabelShare", "QuestionFindings", "find_around"]
-
 _MOST_LABELS = 30
 _MOST_COMPARED = 60
 """Most judges that are compared pair by pair."""

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.study import Labels
 
-__all__ = ["GoldExamination", "GoldResult", "examine_gold", "majority_labels", "measure_matrix"]
-
 _FEWEST_FOLDS = 5
 _METHODS: tuple[CalibrationMethod, ...] = ("platt", "temperature")
 

@@ -31,22 +31,6 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
 
-__all__ = [
-    "LabelMatrix",
-    "Side",
-    "align",
-    "check_independent",
-    "check_numbering",
-    "check_words",
-    "find_seen_judges",
-    "make_sets",
-    "misnumbered",
-    "share_codes",
-    "take_question",
-    "ties_half",
-    "units_by_item",
-]
-
 _MOST_SAMPLED = 100_000
 
 _BY_CHANCE = 0.001

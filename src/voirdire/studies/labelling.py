@@ -20,8 +20,6 @@ from voirdire.studies.watching import WatchedJudge  # noqa: TC001  # as above
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["LabellingProgress", "PersonProgress", "SplitClause", "SplitItem", "measure_labelling"]
-
 _LONGEST_PAUSE_S = 300
 """More between two answers is a break, and no work."""
 

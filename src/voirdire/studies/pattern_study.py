@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from voirdire.io.label_patterns import LabelPatterns
     from voirdire.studies.study import Study
 
-__all__ = ["read_patterns"]
-
 MOST_HELD = 10_000_000
 """Labels up to which files are read as a whole."""
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from voirdire.stats.comparison import Comparison
     from voirdire.stats.noise_model import NoiseModel
 
-__all__ = ["power_from_pilot"]
-
 _FEW_ITEMS = 50
 _FEW_CLUSTERS = 20
 

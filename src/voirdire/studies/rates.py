@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable
     from voirdire.studies.study import Labels
 
-__all__ = ["QuestionRate", "RateReport", "rate"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRate:

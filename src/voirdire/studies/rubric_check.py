@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from voirdire.records import Criterion
     from voirdire.rewards.verdict_source import StoredSource
 
-__all__ = ["CriterionFinding", "FindingKind", "RubricCheck", "TagFinding", "check_rubric"]
-
 FindingKind: TypeAlias = Literal[
     "wrong_sign", "contradiction", "unconfirmed", "unstable", "duplicate", "near_duplicate",
     "two_claims", "never_met", "always_met", "separates_nothing",

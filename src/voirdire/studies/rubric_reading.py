@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.judging.settings import StoredReplies
     from voirdire.records import Item
 
-__all__ = ["PROMPTS", "ModelReading", "read_by_model"]
-
 PROMPTS = ("prompt", "messages", "question", "instruction", "conversation", "query")
 """Names of what the responses answer."""
 

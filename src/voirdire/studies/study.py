@@ -34,22 +34,6 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped, Verdicts
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = [
-    "MODEL_NAME",
-    "Labels",
-    "Study",
-    "check_kinds",
-    "declare",
-    "format_count",
-    "format_set_aside",
-    "is_column",
-    "join_column",
-    "name_rows",
-    "notes_on_gold",
-    "read_side",
-    "read_study",
-]
-
 Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource | Verdicts]"
 """Sources of judges, annotators or gold labels."""
 

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from voirdire.stats import AnytimeResult, Caution, Forecast
     from voirdire.studies.whole_study import Examination
 
-__all__ = [
-    "STOP_SCHEMA",
-    "WatchPlan",
-    "WatchedJudge",
-    "apply_stop",
-    "read_stop",
-    "stop_record",
-    "watch_again",
-    "watch_judge",
-]
-
 STOP_SCHEMA = "voirdire.stop/1"
 
 _FEWEST_FORECAST = 20

@@ -44,16 +44,6 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.study import Labels, Study
 
-__all__ = [
-    "Examination",
-    "PooledQuestion",
-    "PooledResult",
-    "alt_test",
-    "examine",
-    "outperforms_humans",
-    "pool_questions",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PooledQuestion:

@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
 
-__all__ = [
-    "GoldenJudge",
-    "GoldenKind",
-    "GoldenRow",
-    "check_adapter",
-    "golden_judge",
-    "golden_reward",
-    "golden_rows",
-    "golden_settings",
-]
-
 GoldenKind: TypeAlias = Literal[
     "messages", "tools", "not_text", "base", "no_behavior", "surrogates", "late"
 ]

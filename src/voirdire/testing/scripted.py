@@ -17,8 +17,6 @@ from voirdire.records import Reply, TokenChoice, TokenStep
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ScriptedModel"]
-
 Scripted = str | Reply | ModelCallError | Mapping[str, Any]
 
 _MOST_TOP_LOGPROBS = 20

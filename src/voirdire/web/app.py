@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
     from voirdire.rewards.live.missing_numbers import MissingRewards
 
-__all__ = ["create_app", "is_loopback", "is_own_name"]
-
 _OTHER = "(other)"
 """Name of unknown paths and methods in logs and metrics."""
 

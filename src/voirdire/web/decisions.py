@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rewards.live import LiveReward
 
-__all__ = ["DecisionReader", "DecisionsRequest", "SystemoneRequest"]
-
 _ALONE = "The state holds no prompt: the response was judged alone."
 _NO_STATE = (
     "The state must be messages whose last turn is the assistant's, an object with `response` and "

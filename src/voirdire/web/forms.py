@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import LiveScores
     from voirdire.rewards.model import RewardModel
 
-__all__ = [
-    "AskedItem",
-    "RefusedError",
-    "RewardsAnswer",
-    "RewardsRequest",
-    "answer_json",
-    "make_rewards_answer",
-    "read_body",
-]
-
 _Form = TypeVar("_Form")
 _Messages = list[dict[str, Any]] | dict[str, Any]
 

@@ -21,8 +21,6 @@ from voirdire.adapters.run_notes import describe_error
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["keep_quiet", "log", "log_access", "log_error", "make_log_config"]
-
 log = logging.getLogger("voirdire.server")
 _LEVELS = {"voirdire": "INFO", "uvicorn": "INFO", "asyncio": "WARNING", "concurrent": "WARNING"}
 _ACCESS_FIELDS = ("client", "method", "route", "status", "milliseconds")

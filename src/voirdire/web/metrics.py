@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from voirdire.judging.engine import LiveState
     from voirdire.judging.live import LiveVerdicts
 
-__all__ = ["METRICS_FOLDER", "METRICS_TYPE", "NO_PLACE", "Metrics", "reason_class"]
-
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """Environment variable with the folder in which the figures of several workers are shared."""
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from voirdire.rewards.live import LiveReward
 
-__all__ = ["UVICORN", "bind", "serve"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KEEP_ALIVE_S = 75
 _START_S = 120

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.live import LiveReward, LiveScores, Turn
     from voirdire.web.settings import ServerSettings
 
-__all__ = ["RewardService"]
-
 _BODIES = 4
 """Largest bodies that all requests together may hold."""
 

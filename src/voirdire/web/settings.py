@@ -10,8 +10,6 @@ from voirdire._validation import check_choice, check_count, check_positive
 from voirdire.errors import InputError
 from voirdire.rewards.training.run import AlarmKind
 
-__all__ = ["ServerSettings"]
-
 _SHORTEST_TOKEN = 16
 _TOKEN = re.compile(r"[!-~]+")  # what a header can carry: visible ASCII, no spaces
 

@@ -66,21 +66,6 @@ if TYPE_CHECKING:
 
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = [
-    "WEIGHTS",
-    "AgreementResult",
-    "KrippendorffResult",
-    "Level",
-    "fleiss_kappa",
-    "gwet_ac",
-    "krippendorff_alpha",
-    "make_result",
-    "measure_alpha",
-    "measure_items",
-    "raw_agreement",
-    "warn_if_undefined",
-]
-
 _ITEMS_AT_ONCE = 1 << 15
 
 _ROUNDING = 1e-12

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Labels", "Weights", "code_labels"]
-
 Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 """Partial agreement of unequal labels; None for none."""
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = ["COHEN", "GWET", "RAW", "PairSums", "cohen_kappa"]
-
 RAW, COHEN, GWET, _REACH, _PAIRS, _DEFINED = range(6)
 """Rows of sums over items; the last three are the relative influence on κ's chance disagreement,
 the pairs with both labels on an item, and those of them whose κ is defined."""

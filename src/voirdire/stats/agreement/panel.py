@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement.labels import Labels
     from voirdire.stats.label_arrays import LabelSets
 
-__all__ = ["JudgeAgreement", "PanelAgreement", "PanelLevel", "measure_panel"]
-
 _MAX_COMPARISONS = 500_000_000
 """Most comparisons of two labels; they take some ten seconds."""
 

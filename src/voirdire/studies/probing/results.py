@@ -12,14 +12,6 @@ from voirdire.records import Dropped  # noqa: TC001
 from voirdire.records.tables import Tabular
 from voirdire.stats import Estimate, PairedChange  # noqa: TC001
 
-__all__ = [
-    "ProbeFinding",
-    "ProbeReport",
-    "QuestionFinding",
-    "SelfPreference",
-    "Stability",
-]
-
 _CLEAR = 0.05
 
 

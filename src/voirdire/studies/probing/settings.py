@@ -11,8 +11,6 @@ from voirdire.errors import InputError
 from voirdire.io.declared import ItemLayout
 from voirdire.judging.settings import ReplySettings
 
-__all__ = ["ProbeSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeSettings(ReplySettings, ItemLayout):

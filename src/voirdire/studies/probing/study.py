@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from voirdire.studies.probing.variants import Layout, Trial
     from voirdire.studies.study import Labels
 
-__all__ = ["estimate_probing", "probe_judge"]
-
 
 def probe_judge(
     items: Any,

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.studies.probing.settings import ProbeSettings
 
-__all__ = ["Layout", "Trial", "change_plan", "lay_out"]
-
 _OTHER_FAMILIES = ("position", "order", "prompt")
 """Families of probes that do not change single items."""
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import ExaminationRequest, RatedItems
 
 
-__all__ = ["check_bench"]
-
-
 def check_bench(bench: Any, request: ExaminationRequest, verdicts: Any) -> Part:
     """Compare the rewards of chosen and rejected responses.
 

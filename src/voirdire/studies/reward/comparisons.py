@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import ExaminationRequest
 
 
-__all__ = ["examine_comparisons"]
-
 FEW_PROMPTS = 30
 """Below so many prompts an interval from resampling them is too narrow."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
-__all__ = ["DEAD_SHARE", "SEEN_SPREAD", "describe_drives"]
-
 DEAD_SHARE = 0.001
 """A feature that makes less than this share of all spread has almost no effect."""
 

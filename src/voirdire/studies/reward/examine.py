@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import NamedColumn, Part
 
 
-__all__ = ["examine_reward"]
-
 _FIGURES = ("n_resamples", "confidence_level", "seed", "n_nonsense")
 """Settings that the result names."""
 _COMPARED = (

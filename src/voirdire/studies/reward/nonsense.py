@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import ExaminationRequest, RatedComparisons
     from voirdire.studies.reward.result import NonsenseKind
 
-__all__ = ["describe_guards", "search_nonsense"]
-
 _MOST_EXAMPLES, _MOST_FLOORED, _MOST_WRAPPED, _WIDTH = 3, 5, 2, 160
 _MOST_UNITS = 20_000
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from voirdire.stats import Caution
     from voirdire.studies.reward.result import ErrorRate, FeatureDrive, GuardFigures, PaidNonsense
 
-__all__ = ["note_drives", "note_errors", "note_nonsense", "sort_notes"]
-
 
 def sort_notes(notes: Iterable[Caution]) -> tuple[Caution, ...]:
     """Put the weightiest first."""

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.responses import RatedComparisons
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
-__all__ = [
-    "TIE",
-    "Column",
-    "PromptResamples",
-    "center_by_prompt",
-    "compute_error_rates",
-    "compute_mean",
-    "find_errors",
-    "list_errors",
-    "sum_by_prompt",
-]
-
 TIE = 1e-9
 """Rewards closer than this, relative to the larger of them where it is above 1, tie: sums of the
 same features in another order differ by rounding."""

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.ranking import Column, PromptResamples
     from voirdire.studies.reward.responses import BehaviorComparisons, RatedComparisons
 
-__all__ = [
-    "count_refusal_errors",
-    "find_error_kind",
-    "find_refusal_expression",
-]
-
 _WORDS = ("safe_refusal", "inability_to_comply")
 _REFUSES = re.compile(
     r"\b(?P<no>no|non|not|never|without|missed)?(?: a| an| the)? ?(?:refus\w*|declin\w*)"

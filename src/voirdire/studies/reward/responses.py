@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.result import Signal
     from voirdire.studies.reward.settings import RewardExaminationSettings
 
-__all__ = [
-    "BehaviorComparisons",
-    "ExaminationRequest",
-    "NamedColumn",
-    "Part",
-    "RatedComparisons",
-    "RatedItems",
-    "find_seen_prompts",
-    "judge_responses",
-    "rate_items",
-]
-
-
 NamedColumn: TypeAlias = "tuple[Sequence[str], NDArray[np.float64]]"
 """The name of the prompt and the value of each item."""
 

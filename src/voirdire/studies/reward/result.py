@@ -12,24 +12,6 @@ from voirdire.records.items import Dropped  # noqa: TC001  # as above
 from voirdire.records.tables import Tabular
 from voirdire.stats import Caution  # noqa: TC001  # as above
 
-__all__ = [
-    "REWARD_EXAMINATION_SCHEMA",
-    "SEARCHED",
-    "BenchSubset",
-    "ErrorRate",
-    "FeatureDrive",
-    "FigureChange",
-    "FlooredResponse",
-    "GuardFigures",
-    "NonsenseKind",
-    "NonsenseText",
-    "PaidNonsense",
-    "RateEstimate",
-    "RefusalErrors",
-    "RewardExamination",
-    "Signal",
-]
-
 REWARD_EXAMINATION_SCHEMA: Final = "voirdire.reward_examination/1"
 
 _NAN = math.nan

@@ -9,8 +9,6 @@ from pathlib import Path  # noqa: TC003  # the command line reads the types
 from voirdire._validation import check_count, check_fraction
 from voirdire.rewards.settings import ComparisonLayout
 
-__all__ = ["RewardExaminationSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RewardExaminationSettings(ComparisonLayout):
