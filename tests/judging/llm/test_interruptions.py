@@ -176,6 +176,7 @@ def test_what_is_waited_for_is_said_at_once(runs, n_judges):
 
     interrupt(process)
     said = stopping_line(process)
+    time.sleep(0.5)  # two signals at once would be one
     is_waiting = process.poll() is None
     interrupt(process)
     made.finish(process, code=130)
