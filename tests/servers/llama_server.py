@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["LlamaServer", "bundled_words", "llama_server", "running_llama_server"]
+__all__ = ["LlamaServer", "llama_server", "running_llama_server", "words_of_safety"]
 
 MODEL_NAME = "tiny"
 N_SLOTS, CONTEXT_PER_SLOT = 4, 40_960
@@ -80,21 +80,18 @@ def llama_server(tmp_path_factory):
     from servers.tiny_gguf import write_tiny_gguf
 
     folder = tmp_path_factory.mktemp("llama_server")
-    model = write_tiny_gguf(folder / "tiny.gguf", words=bundled_words())
+    model = write_tiny_gguf(folder / "tiny.gguf", words=words_of_safety())
     with running_llama_server(model, log=folder / "server.log") as server:
         yield server
 
 
-def bundled_words():
-    """Ids and labels of the bundled rubrics, which the tiny model then has as one token each."""
-    from voirdire.rubrics import built_in_rubrics, load_rubric
+def words_of_safety():
+    """Ids and labels of the safety rubric, which the tiny model then has as one token each."""
+    from voirdire.rubrics import load_rubric
 
-    words = set()
-    for rubric in map(load_rubric, built_in_rubrics()):
-        words.update(behavior.id for behavior in rubric.behaviors)
-        words.update(question.id for question in rubric.questions)
-        words.update(*(question.labels for question in rubric.questions))
-    return sorted(words)
+    rubric = load_rubric("safety")
+    words = {row.id for row in (*rubric.behaviors, *rubric.questions)}
+    return sorted(words.union(*(question.labels for question in rubric.questions)))
 
 
 @contextmanager
