@@ -103,6 +103,8 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
 
 _REPLY, _FAILURE = b"\x03", b"\x04"
+_UNCHECKED = {b"\x01": _REPLY, b"\x02": _FAILURE}
+"""The same without a checksum, as replies were stored at first."""
 
 # Fields of a reply by position, without those that hold only at one moment.
 _kept_parts = attrgetter("text", "form", "finish_reason", "model", "usage", "steps")
@@ -136,7 +138,9 @@ def _replace_halves(value: object) -> object:
 def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
     """Decode the bytes of `encode_attempt`; None where they are damaged or of another kind."""
     kind, content = blob[:1], memoryview(blob)[5:]
-    if kind not in (_REPLY, _FAILURE) or crc32(content).to_bytes(4) != blob[1:5]:
+    if kind in _UNCHECKED:
+        kind, content = _UNCHECKED[kind], memoryview(blob)[1:]
+    elif kind not in (_REPLY, _FAILURE) or crc32(content).to_bytes(4) != blob[1:5]:
         return None
     try:
         if kind == _FAILURE:
