@@ -298,10 +298,7 @@ def _row(  # a table has columns
 
 
 MissingForm = Literal["none", "number"]
-_WARM_UP = Turn(
-    response="I'm sorry.", prompt="hello?", behavior="refuse", base_reward=0.0, group="hello"
-)
-_WARM_UP_REWARD = 5.0
+_WARM_UP = _row("before the table", "I'm sorry, hello.", 5.0)
 _N_WARM_UPS = 5
 
 
@@ -354,7 +351,7 @@ def check_adapter(
     rows = [row for row in golden_rows() if not row.kinds & set(without)]
     with suppress(Exception):  # the table will say so
         for _ in range(_N_WARM_UPS):
-            if call([_WARM_UP])[0] == _WARM_UP_REWARD:
+            if call([_WARM_UP.turn])[0] == _WARM_UP.reward:
                 break
     lines: list[str] = []
     for name in dict.fromkeys(row.batch for row in rows):

@@ -87,25 +87,20 @@ class ScriptedModel:
         if not 0 <= delay_s < math.inf:
             msg = f"`delay_s` must be a number of at least 0, got {delay_s!r}. Write half a second "
             raise InputError(f"{msg}as 0.5.")
+        self.name = name
         self._answer = answer
-        self._name = name
         self._version = version
         self._delay_s = delay_s
         self._log_probabilities = log_probabilities
 
     def __repr__(self) -> str:
-        return f"ScriptedModel(name={self._name!r}, version={self._version!r})"
-
-    @property
-    def name(self) -> str:
-        """What verdicts call it."""
-        return self._name
+        return f"ScriptedModel(name={self.name!r}, version={self._version!r})"
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """Its name and version, and whether it gives log-probabilities."""
         return {
-            "name": self._name,
+            "name": self.name,
             "version": self._version,
             "log_probabilities": self._log_probabilities,
         }
