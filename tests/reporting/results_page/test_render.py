@@ -17,7 +17,7 @@ from made_results import (
 from page_reading import Page, text_of
 from view_reading import Reading
 from voirdire.reporting import html_page, rows
-from voirdire.stats import Estimate
+from voirdire.stats import Caution, Estimate
 from voirdire.studies import examine, examine_gold
 
 HOSTILE = (
@@ -232,7 +232,8 @@ def hostile_results():
     probes = made_probes()
     bad = [replace(row, summary=HOSTILE[0], advice=HOSTILE[1]) for row in probes.probes]
     yield replace(probes, judge=HOSTILE[4], rubric=HOSTILE[0], notes=HOSTILE, probes=tuple(bad))
-    yield replace(made_power(), cautions=HOSTILE, settings={HOSTILE[0]: HOSTILE[1]})
+    said = tuple(Caution(code="few_items", sentence=text) for text in HOSTILE)
+    yield replace(made_power(), cautions=said, settings={HOSTILE[0]: HOSTILE[1]})
 
 
 @pytest.mark.ci
