@@ -136,7 +136,7 @@ def test_end_tokens_may_be_added():
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ([], "what OpenRLHF posts, got another form: Expected `object`, got `array`"),
+        ([], "must be lists, one entry a response: Expected `object`, got `array`"),
         ({}, "Object missing required field `query`"),
         ({"query": "x", "prompts": ["x"]}, r"Expected `array`, got `str` - at `\$.query`"),
         ({"query": ["x"]}, "Object missing required field `prompts`"),

@@ -74,7 +74,7 @@ def read_openrlhf_request(
     try:
         asked = msgspec.convert(document, _Request)
     except msgspec.ValidationError as error:
-        msg = f"`document` must be what OpenRLHF posts, got another form: {error}."
+        msg = f"`query`, `prompts` and `labels` must be lists, one entry a response: {error}."
         raise InputError(msg) from None
     labels = [None] * len(asked.query) if asked.labels is None else asked.labels
     if not len(asked.query) == len(asked.prompts) == len(labels):

@@ -549,7 +549,7 @@ def read_document(file: DataFile) -> Any:
             return json.loads(
                 text,
                 parse_constant=lambda word: None if word == "NaN" else float(word),
-                object_pairs_hook=_check_keys,
+                object_pairs_hook=check_keys,
             )
     except RowError as error:
         why = error.__cause__
@@ -557,7 +557,8 @@ def read_document(file: DataFile) -> Any:
         raise InputError(f"{file.name}{line}: {error.reason}. Correct it.") from why
 
 
-def _check_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def check_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of the pairs of JSON; refuse a key that repeats."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)

@@ -20,6 +20,7 @@ from msgspec import Meta
 from voirdire._messages import shorten
 from voirdire._types import Margin, Share
 from voirdire.errors import InputError
+from voirdire.io.files import RowError, check_keys
 from voirdire.records.plain import as_plain, without_nan
 
 MOST_BYTES = 256 * 2**20
@@ -116,9 +117,12 @@ def from_json(
         raise InputError(msg)
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
-        plain: Any = without_nan(json.loads(text) if isinstance(text, str) else text)
-    except (RecursionError, ValueError) as error:  # no JSON, too deep, no UTF-8
-        msg = f"{source}: must be JSON that voirdire wrote, got {shorten(str(error))}."
+        plain: Any = text
+        if isinstance(text, str):
+            plain = json.loads(text, object_pairs_hook=check_keys)
+        plain = without_nan(plain)
+    except (RecursionError, RowError, ValueError) as error:  # no JSON, a key twice, no UTF-8
+        msg = f"{source}: must be JSON that voirdire wrote: {shorten(str(error))}."
         raise InputError(msg) from error
     if isinstance(plain, dict) and kind is None:
         path = next((path for key, path in _KINDS.items() if key in plain), "")
@@ -136,7 +140,9 @@ def from_json(
     except msgspec.ValidationError as error:
         said, _, place = shorten(str(error), width=300).replace("`", "'").partition(" - at '")
         place = place.rstrip("'") or "$"
-        msg = f"{source}: {place} must be as voirdire writes it: {said}. Write it with `--json`."
+        msg = (
+            f"{source}: {place} must be as voirdire writes it: {said}. Write it anew with `--json`."
+        )
         raise InputError(msg) from None
 
 

@@ -38,14 +38,15 @@ def test_a_wrong_value_is_named_with_its_place(content, keys, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("", r"report\.json: must be JSON .*: Expecting value: line 1 column 1"),
         (
-            "",
-            r"report\.json: must be JSON .*, got Expecting value: line 1 column 1",
+            '{"n_items": 1, "n_items": 2}',
+            "wrote: keys of an object must differ, got 'n_items' twice",
         ),
         ("[1, 2]", r"must be a result that voirdire wrote, got \[1, 2\]"),
         ("{}", r"Object missing required field 'examinations'"),
-        ("[" * 100_000, r"must be JSON that voirdire wrote, got maximum recursion depth"),
-        (b"\xff{}", r"got 'utf-8' codec can't decode byte 0xff"),
+        ("[" * 100_000, r"must be JSON that voirdire wrote: maximum recursion depth"),
+        (b"\xff{}", r": 'utf-8' codec can't decode byte 0xff"),
         ('{"examinations": [{}]}', r"\$\.examinations\[0\] .* required field 'question'"),
         (bytes(256 * 2**20 + 1), "must be JSON of at most 256 MiB"),
         (7, "must be a result that voirdire wrote, got 7"),
