@@ -43,6 +43,7 @@ from voirdire.io.stray_rows import (
     has_total,
     name_sheets,
     note_stray_rows,
+    set_totals_aside,
 )
 from voirdire.records import Dropped
 
@@ -222,7 +223,7 @@ def stream_rows(
         table = _open_workbook(file)
         check_header(table.columns)
         return chain(((row.line or 0, row, 0) for row in table.dropped), table_rows(table))
-    return _delimited_rows(file, check_header)
+    return set_totals_aside(_delimited_rows(file, check_header), source=file.name)
 
 
 def _check_format(file: DataFile) -> None:

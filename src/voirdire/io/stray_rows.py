@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import deque
 from contextlib import suppress
+from itertools import takewhile
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from voirdire.io.files import DataFile, csv_rows, find_delimiter
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _TOTAL_WORDS = (
     r"(?:(?:(?:grand ?|sub)?totals?|sum|average|avg|mean|median|mode|majority|n|count|std|sd|min|"
@@ -201,6 +203,32 @@ def find_stray_rows(
 
 
 # Totals -------------------------------------------------------------------------------------------
+
+
+def set_totals_aside(rows: Iterable[tuple[int, Any, int]], *, source: str) -> Iterator[Any]:
+    """Drop rows at the end of a table of texts that hold a word for a total and figures alone."""
+    held: deque[tuple[int, Any, int]] = deque()
+    for found in rows:
+        held.append(found)
+        if len(held) > 2 * _MOST_TOTALS:
+            yield held.popleft()
+    cells_of = [
+        [cell.strip() for cell in row.values()] if isinstance(row, dict) else ["", "no row"]
+        for _, row, _ in held
+    ]
+    are_texts = [any(map(str.isalpha, "".join(cells[1:]))) for cells in cells_of]
+    are_totals = [
+        not text and _TOTAL.fullmatch(x[0]) for text, x in zip(are_texts, cells_of, strict=True)
+    ]
+    start = len(held) - len(list(takewhile(bool, reversed(are_totals))))
+    is_found = start > 0 and all(are_texts[:start])
+    for at, (line, row, size) in enumerate(held):
+        if is_found and at >= start:
+            cells = ", ".join(filter(None, row.values()))
+            total = Dropped(reason="total", source=source, line=line, value=shorten(cells))
+            yield line, total, size
+        else:
+            yield line, row, size
 
 
 def has_total(data: bytes) -> bool:

@@ -187,6 +187,18 @@ def test_a_line_in_quotes_that_looks_like_a_comment_stays(read):
     assert item.response == "# Title\n# more\nprompt,response\n"
 
 
+@pytest.mark.parametrize(
+    ("last", "n_items"),
+    [("Total,,3", 2), ("Mean,,4.5\nSum,,9", 2), ("Total,What is it?,3", 3), ("x,,3", 3)],
+)
+def test_rows_at_the_end_with_a_total_and_figures_are_no_items(read, last, n_items):
+    table = read(f"id,prompt,response\na,How?,Like this.\nb,Why?,So.\n{last}\n", format="csv")
+
+    assert len(table.items) == n_items
+    reasons = {drop.reason for drop in table.dropped}
+    assert reasons == ({"total"} if n_items == 2 else set())
+
+
 def test_words_for_totals_among_figures_are_items(read):
     table = read("prompt,response\n1 + 1,2\n2 + 2,4\nsum,6\n", format="csv")
 
